@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Other people may read a recording. So no output shows where in memory the kernel's code lies, or
-code that a process made at run time.
+where code lies that a process made at run time.
 
 The truth is /proc/kallsyms, as root sees it, and the program itself, which says where it has put
 its code."""
@@ -72,7 +72,8 @@ def kernel_locations(out):
 
 
 def prove(frames, base):
-    """Checks that frames in [kernel] have the name that kallsyms has at base + address."""
+    """Checks each frame in [kernel] that has a name: kallsyms has this name at the frame's address
+    plus base."""
     starts, at, _ = symbols()
     proved = 0
     for l in frames:
@@ -108,7 +109,7 @@ def kernel_is_relative():
 
 @case
 def kernel_as_it_is():
-    """--kernel-addresses writes absolute addresses."""
+    """With --kernel-addresses krait writes absolute kernel addresses."""
     with folder() as d:
         out = d + "/x.pb.gz"
         done = krait("record", "-q", "--kernel-addresses", "-o", out, "--", kit.PYTHON, "-c", KERNEL)
@@ -120,8 +121,8 @@ def kernel_as_it_is():
 
 @case
 def only_for_who_may_know():
-    """A user without the right to see kernel addresses gets none, though krait's file has that
-    right."""
+    """A user without the right to see kernel addresses gets none, although krait's executable has
+    that right as a file capability."""
     with folder() as d:
         os.chmod(d, 0o777)
         own = shutil.copy(kit.KRAIT, d + "/krait")

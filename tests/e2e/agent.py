@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent keeps what ran. The truth is the kernel's accounting of each process: the process's
-schedstat while it runs, and what wait4() tells the process's parent when it has ended."""
+"""krait agent stores samples of everything that ran. The truth is the kernel's accounting of each
+process: the process's schedstat while it runs, and what wait4() tells the process's parent when
+it has ended."""
 import glob
 import math
 import os
@@ -29,7 +30,9 @@ print("done", flush=True)
 sys.stdin.read()
 """
 FRAME = 1.0  # length of a frame in seconds; a writer that is killed loses one frame at most
-LATE = 1.0  # how many seconds longer things may take for an agent that doesn't get a CPU at once
+# how many seconds later things may happen on a busy machine, where the agent may not get a CPU at
+# once
+LATE = 1.0
 
 
 def start_program(d, seconds):
@@ -38,7 +41,7 @@ def start_program(d, seconds):
 
 
 def end(program):
-    """Ends a program. Returns the CPU time that wait4() reports for it."""
+    """Lets a program end. Returns the CPU time that wait4() reports for the program."""
     program.stdin.close()
     _, status, usage = os.wait4(program.pid, 0)
     program.returncode = status
@@ -56,8 +59,8 @@ def cpu_of(pid):
 
 
 def last(store, pid, d):
-    """Returns what krait says of a process in the last minute: (CPU time, krait's standard error,
-    until when)."""
+    """Returns what krait says of a process in the last minute: (CPU time, the standard error of
+    this time, the time at which the minute ends)."""
     path = os.path.join(d, "%d.pb.gz" % pid)
     done = krait("last", "1m", "--store", store, "-p", pid, "-o", path)
     check(done.returncode == 0, done.stderr)
@@ -82,7 +85,7 @@ def children_of(pid):
 
 def writer_of(agent, not_this=0):
     """Returns the process id of the agent's writer: the process without capabilities whose parent,
-    the starter, has none either. Waits until the writer isn't @not_this any more."""
+    the starter, has none either. If the writer is still @not_this, waits for another writer."""
     end = time.time() + 20
     while time.time() < end:
         for starter in children_of(agent.pid):
@@ -122,8 +125,9 @@ def truth():
 
 @kit.full_case
 def started_anew():
-    """The agent is ended and started again, as for a new version: it goes on in the same store, and
-    less than two seconds of a busy program are missing. The kernel's CPU time says how much is."""
+    """The agent is ended and started again, as when a new version is installed. The second agent
+    goes on in the same store. Less than two seconds of a busy program are missing, as the
+    kernel's count of its CPU time shows."""
     with folder() as d:
         store = d + "/store"
         program_file(d)
@@ -150,8 +154,8 @@ def started_anew():
 
 
 def lost_with_writers(store):
-    """Returns how many samples `status` says were lost because writers died, and how often a writer
-    was started again."""
+    """Returns (how many samples are lost because writers died, how often a writer was started
+    again), as `krait agent status` says."""
     said = krait("agent", "status", "--store", store).stdout
     found = re.search(r"(\d+) with writers that died", said)
     again = re.search(r"writer +was started again (\d+) times", said)
@@ -160,7 +164,7 @@ def lost_with_writers(store):
 
 
 def cpu_in(path):
-    """CPU time by process in a profile, in seconds, and its standard error."""
+    """Returns {process: (CPU seconds in the profile, their standard error)}."""
     profile, found = pprof.read(path), {}
     at = [name for name, _ in profile.sample_types].index("cpu")
     for sample in profile.samples:
@@ -204,8 +208,8 @@ def windows():
             check({pid for pid in found if pid in (first.pid, second.pid)} == set(ran), "%s: other processes" % words)
             for pid, cpu in ran.items():
                 check(abs(found[pid][0] - cpu) <= max(3 * found[pid][1], 0.01 * cpu), "%s: %.3f s instead of %.3f" % (words, found[pid][0], cpu))
-        # of these programs alone: the agent also recorded what runs beside this test; all rows,
-        # since burn's share hardly changes
+        # Only these programs are compared, because the agent also recorded what ran beside this
+        # test. The table has all rows (-n 1000), since burn's share hardly changes.
         done = krait("diff", "--store", store, a, b, "--process", "program.py", "-n", "1000")
         check(done.returncode == 0 and "burn" in done.stdout, done.stdout + done.stderr)
         done = krait("last", a, "--store", store, "-p", str(second.pid), "--service", "web")
@@ -216,8 +220,8 @@ def windows():
 
 @kit.case
 def killed():
-    """Only the writer is started again when it is killed. The samples that it hadn't stored are
-    missing, and are counted as lost. The recording goes on before and after that."""
+    """When the writer is killed, only the writer is started again, and the agent goes on recording.
+    The samples that the writer hadn't stored are missing, and are counted as lost."""
     kills = 2
     with folder() as d:
         store = d + "/store"
@@ -247,9 +251,9 @@ def killed():
         lost, again = lost_with_writers(store)
         print("%.3f s kept of %.3f, %.3f s counted as lost" % (found, cpu, lost / HZ))
         check(again == kills, "%d writers were started again" % again)
-        # The two sums may differ from the CPU time a little: a frame (a second) that was written
-        # but not acknowledged is stored and also counted as lost, and the agent needs a moment to
-        # start.
+        # The samples kept and lost, added up, may differ a little from the CPU time: a frame (a
+        # second) that was written but not acknowledged is stored and also counted as lost, and the
+        # agent needs a moment to start.
         check(abs(found + lost / HZ - cpu) <= 3 * error + 0.1, "%.3f s kept and %.3f s lost of %.3f" % (found, lost / HZ, cpu))
         check(lost / HZ <= kills * (2 * FRAME + LATE), "%d samples are lost" % lost)
         agent = kit.start_agent(store, "-F", str(HZ))
@@ -260,7 +264,8 @@ def killed():
 
 @kit.case
 def refusals():
-    """A directory with other files than a store's is refused, and stays as it is."""
+    """A directory that contains other files than a store's: krait agent refuses it and changes
+    nothing in it."""
     with folder() as d:
         refused(1, "no agent has recorded into", "last", "5m", "--store", d + "/none")
         refused(2, "say which window", "last", "--store", d)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What krait agent says of itself and of its store: status, metrics, and the answers of the server
-for queries. The truth is the kernel's accounting of the agent's processes, the files' sizes, the
-users as whom the programs were started, and Prometheus' opinion of the format."""
+"""What krait agent says of itself and of its store: status, metrics, and the answers of the query
+server. The truth is the kernel's accounting of the agent's processes, the files' sizes, and the
+users as whom the programs ran. Prometheus checks the format of the metrics."""
 import atexit
 import contextlib
 import functools
@@ -26,10 +26,11 @@ from judge import pprof
 
 NOBODY = 65534
 AS_NOBODY = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
-MEMBERS = 4711  # the id of the group krait, where the server runs
+MEMBERS = 4711  # the id of the group krait, as which the server runs
 
 
-TEXT = r'"([^"\\\n]|\\["\\n])*"'  # between quotes: no quote, backslash or newline that isn't escaped
+# a label's value between quotes: every quote, backslash or newline in it is escaped
+TEXT = r'"([^"\\\n]|\\["\\n])*"'
 METRIC = re.compile(r"[a-z_]+(\{[a-z_]+=%s(,[a-z_]+=%s)*\})?" % (TEXT, TEXT))
 
 
@@ -79,7 +80,8 @@ def fine_for_prometheus(text):
 
 @kit.case
 def figures():
-    """`status --json` has the agent's CPU time and the files' bytes as the kernel has them."""
+    """`status --json` shows the agent's CPU time as the kernel counts it, and the store's bytes as
+    the files have them."""
     with folder() as d, kit.python():
         store = d + "/store"
         agent = kit.start_agent(store, "--max-size", "64M", "-F", "199")
@@ -103,7 +105,8 @@ def figures():
 
 @kit.case
 def counters():
-    """Counters go on when the agent is started again. Their format is Prometheus'."""
+    """The counters don't begin at 0 again when the agent is started again. Prometheus accepts their
+    format."""
     with folder() as d, kit.python():
         store, before = d + "/store", {}
         for _ in range(2):
@@ -127,7 +130,7 @@ def burns(name):
     return "def %s():\n while True:\n  sum(range(1000))\n%s()" % (name, name)
 
 
-# A program that prints the CPU time of one of its two functions, and ends.
+# A program that runs two functions, prints the CPU time of one of them, and ends.
 SHOP = """
 import time
 def work(seconds):
@@ -143,7 +146,8 @@ spent = cart()
 till()
 print(spent, flush=True)
 """
-# The programs: one of root; one of nobody; one that began as root and can become root again.
+# {name of a program: (how it is started, its source)}. One runs as root, one as nobody, and one
+# began as root and can become root again.
 PROGRAMS = {"roots": ([], burns("roots")), "nobodys": (AS_NOBODY, burns("nobodys")),
             "mixed": ([], "import os\nos.setresuid(%d, %d, 0)\n" % (NOBODY, NOBODY) + burns("mixed"))}
 
@@ -151,7 +155,7 @@ PROGRAMS = {"roots": ([], burns("roots")), "nobodys": (AS_NOBODY, burns("nobodys
 @functools.lru_cache(None)
 def recorded():
     """Returns a directory with a store of what PROGRAMS did, and the programs' pids. The directory
-    has a krait that nobody can run."""
+    also has a copy of krait that the user nobody may execute."""
     d = tempfile.mkdtemp(prefix="krait-e2e.")
     atexit.register(shutil.rmtree, d)
     os.chmod(d, 0o755)
@@ -166,7 +170,7 @@ def recorded():
 
 
 def values_of(d, who, *words):
-    """Returns which processes are in the answer to the user @who: {pid: CPU time}."""
+    """Returns the processes in the answer that the user @who gets: {pid: CPU time}."""
     path = os.path.join(tempfile.mkdtemp(dir=d), "answer.pb.gz")
     os.chmod(os.path.dirname(path), 0o777)
     done = subprocess.run([*({"root": [], "nobody": AS_NOBODY}.get(str(who), who)), d + "/krait", *map(str, words), "-o", path],
@@ -183,7 +187,7 @@ def values_of(d, who, *words):
 
 @contextlib.contextmanager
 def server(d, *more, prefix=(), end=True):
-    """Yields (the process of a server for queries, the path of its socket)."""
+    """Yields (the process of a query server, the path of the server's socket)."""
     path = os.path.join(tempfile.mkdtemp(dir=d), "agent.sock")
     os.chmod(os.path.dirname(path), 0o755)
     with subprocess.Popen([*prefix, d + "/krait", "agent", "serve", "--store", d + "/store", "--socket", path, *more], stderr=subprocess.PIPE,
@@ -227,8 +231,8 @@ def last_ms(seconds=3600):
 
 @kit.case
 def users():
-    """Root and the group krait get every process. Another user gets only what ran as that user,
-    whatever the query asks for."""
+    """Root and members of the group krait get the samples of every process. Another user gets only
+    samples of processes of that user, whatever the query asks for."""
     kit.need("setpriv")
     d, pids = recorded()
     store = ["--store", d + "/store"]
@@ -240,8 +244,8 @@ def users():
         asked = ["last", "1h", *store, "--socket", path]
         check(values_of(d, "nobody", *asked) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "nobody gets others' processes")
         check(values_of(d, "nobody", *asked, "-p", pids["nobodys"]) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "-p")
-        # a window of more than three hours: root may be answered from sums over all users, this
-        # user may not
+        # This window is longer than three hours. For root, the server may answer from sums over all
+        # users; for this user it may not.
         check(values_of(d, "nobody", "last", "4h", *store, "--socket", path) == {str(pids["nobodys"]): everything[str(pids["nobodys"])]}, "4h")
         for name in "roots", "mixed":
             check(values_of(d, "nobody", *asked, "-p", pids[name]) == {}, "nobody gets %s" % name)
@@ -261,8 +265,8 @@ def users():
 
 @kit.case
 def hostile():
-    """Wrong, endless, silent and very many requests are refused or end. Root gets answers in that
-    time, and the processes that answer have limits."""
+    """Malformed, endless, silent and very many requests are refused, or end in time. Meanwhile root
+    still gets answers. The processes that answer have limits."""
     kit.need("setpriv")
     d, _ = recorded()
     wanted = {"": b"begins with", "krait 2 profile\n\n": b"begins with", "krait 1 no\n\n": b"no such kind", "krait 1 profile\n\n": b"ends before it begins",
@@ -277,8 +281,8 @@ def hostile():
         check(ask(path, "POST /metrics HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 405"), "POST")
         check(ask(path, "GET /etc/passwd HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 404"), "a path")
         begun = time.monotonic()
-        # These connections count for the user of their process. They say nothing, and more are
-        # opened until one is refused.
+        # These connections count for the user whose process opened them. They send nothing, and the
+        # process opens more until one is refused.
         silent = subprocess.Popen([*AS_NOBODY, kit.PYTHON, "-c", "import socket, sys\nall = []\nfor _ in range(50):\n s = socket.socket(socket.AF_UNIX)\n"
                                    " s.settimeout(0.5)\n s.connect(sys.argv[1])\n all.append(s)\n try:\n  print(len(all), s.recv(99), flush=True)\n"
                                    " except TimeoutError:\n  pass\nall[0].settimeout(60)\nprint('end', all[0].recv(99), flush=True)", path],
@@ -301,15 +305,16 @@ def hostile():
 
 @kit.case
 def idle():
-    """A server that systemd starts takes over its socket, and ends when nobody has asked for a
-    while. It needs little memory."""
+    """If systemd starts the query server, the server takes over systemd's socket, and ends when
+    nobody has asked for a while. The server needs little memory."""
     d, _ = recorded()
     with server(d, "--idle", "1s", end=False):
         pass
     with folder() as place, socket.socket(socket.AF_UNIX) as given:
         given.bind(place + "/sock")
         given.listen()
-        # systemd gives the socket as descriptor 3, and says in LISTEN_PID for which process
+        # systemd passes the socket as descriptor 3, and names the process that gets it in
+        # LISTEN_PID.
         with subprocess.Popen(["sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0 </dev/null', "sh", d + "/krait", "agent", "serve", "--store", d + "/store", "--idle", "2s"],
                               stdin=given, stderr=subprocess.PIPE, text=True) as running:
             check(ask(place + "/sock", "krait 1 status\n\n").startswith(b"krait 1 ok "), "no answer")
@@ -334,8 +339,8 @@ def get(port, path="/metrics", **headers):
 
 @kit.case
 def metrics():
-    """By TCP, only requests that name this host get metrics, and they get nothing else. Other
-    addresses are refused."""
+    """By TCP, a request gets metrics and nothing else, and only if it names this host. Requests
+    that name other hosts are refused."""
     d, _ = recorded()
     port = free_port()
     with open(d + "/token", "w") as f:
@@ -368,9 +373,9 @@ def metrics():
 
 @kit.case
 def services():
-    """CPU seconds of a service and of a named function equal what the kernel and the program say. A
-    hostile name does no harm. The counters stay when the agent is started again. Only users who
-    may see everything get them."""
+    """The metrics' CPU seconds of a service and of a named function equal what the kernel and the
+    program say. A hostile name of a service does no harm. The counters stay when the agent is
+    started again. Only users who may see everything get these metrics."""
     name = 'a"b\\c} 1\nkrait_agent_up 7'
     with folder() as d:
         with open(d + "/shop.py", "w") as f:
@@ -388,12 +393,12 @@ def services():
         fine_for_prometheus(texts[0])
         wanted = "\n".join(line for line in texts[0].splitlines() if line.startswith("krait_service_cpu"))
         found = metrics_of(texts[0])
-        # the newline in the service's name is gone
+        # The agent has replaced the newline in the service's name by a "?".
         service = found['krait_service_cpu_seconds_total{service="a\\"b\\\\c} 1?krait_agent_up 7"}']
         function = found['krait_function_cpu_seconds_total{function="shop.cart"}']
         print("service: %.3f s, the kernel says %.3f; function: %.3f s, it says %.3f" % (service, cpu, function, spent))
         check(found["krait_agent_up"] == 0, "a name became a metric")
-        # the counts may be off by three standard errors and by the program's start
+        # The CPU seconds may be off by three standard errors and by the program's start.
         for seconds, truth in (service, cpu), (function, spent):
             check(abs(seconds - truth) <= 3 * math.sqrt(truth / 999) + 0.05, "%.3f s instead of %.3f: %s" % (seconds, truth, wanted))
         check(found['krait_function_cpu_seconds_total{function="shop.none"}'] == 0, texts[0])
@@ -403,8 +408,9 @@ def services():
 
 @kit.case
 def marks():
-    """Root and the group krait mark moments by the server, and see what is pinned. Another user
-    doesn't. What they say is text. Without an agent nothing is marked."""
+    """Root and members of the group krait can mark moments through the query server, and see what
+    is pinned. Another user can't. A mark's words are only shown as text. Without an agent
+    nothing is marked."""
     kit.need("setpriv")
     member = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--groups", str(MEMBERS)]
     with folder() as d:
@@ -443,8 +449,8 @@ def marks():
 
 @kit.full_case
 def prometheus():
-    """The distribution's Prometheus reads the metrics. It sees no counter fall, although the agent
-    is started again."""
+    """The distribution's Prometheus can read the metrics. The agent is started again meanwhile, and
+    Prometheus sees no counter fall."""
     kit.need("prometheus")
     port, own = free_port(), free_port()
     with folder() as d, kit.python(), contextlib.ExitStack() as running:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent's configuration: what `check` says of files, and what a running agent takes over."""
+"""krait agent's configuration: what `check` says of configuration files, and which settings a
+running agent takes over from a new file."""
 import os
 import signal
 import subprocess
@@ -41,7 +42,7 @@ def checks():
 @kit.case
 def faults():
     """`check` and `run` name all faults at once, each with its file, its line and the most similar
-    name. They end with exit code 2."""
+    name. krait ends with exit code 2."""
     with folder() as d:
         path = d + "/agent.conf"
         write(path, "wall\n\nfrequncy 9\nmax-size 1\nconfig x\n")
@@ -62,7 +63,7 @@ def faults():
 
 
 def until(agent, words):
-    """Reads the agent's messages up to one that contains @words."""
+    """Reads the agent's messages up to the first one that contains @words."""
     said = []
     while not said or words not in said[-1]:
         said.append(agent.stderr.readline())
@@ -72,8 +73,8 @@ def until(agent, words):
 
 @kit.case
 def reloads():
-    """After SIGHUP the agent uses all of a new configuration file or nothing of it, and says which
-    settings need a restart. SIGTERM still ends the agent."""
+    """After SIGHUP the agent takes over either all of a new configuration file or nothing of it,
+    and says which settings need a restart. SIGTERM still ends the agent."""
     with folder() as d:
         path = d + "/agent.conf"
         write(path, "frequency 49\n")
@@ -88,7 +89,7 @@ def reloads():
             agent.send_signal(signal.SIGHUP)
             said = until(agent, "was read again")
             check("the new value of all takes effect when" in said and "of verbose" not in said and "of frequency" not in said, said)
-            time.sleep(0.6)  # two SIGHUPs within half a second count as one
+            time.sleep(0.6)  # waits, because two SIGHUPs within half a second count as one
             agent.send_signal(signal.SIGTERM)
             check(agent.wait(timeout=30) == 0, "exit code %s: %s" % (agent.returncode, agent.stderr.read()))
         finally:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent takes no more CPU than its limit. If very many new processes start, it samples less
-often, says so, and later returns to the old rate. A new configuration changes the rate while the
-agent records. CPU time stays right: the truth is the kernel's clock of the process."""
+"""krait agent takes no more CPU time than its limit allows. If very many new processes start, the
+agent samples less often, says so, and later returns to the old rate. A new configuration changes
+the rate while the agent records. In all cases the recorded CPU time of a process is right: the
+truth is the process's CPU clock in the kernel."""
 import collections
 import math
 import os
@@ -19,13 +20,13 @@ from judge import pprof
 
 STORM = "while :; do /bin/true; done"
 HZ, LOWER_HZ = 999, 249
-# how many seconds each change of the rate takes at most: a window of 10 s after the first ones, and
-# three windows to return to the old rate
+# how many seconds a change of the rate takes at most: the first window takes 10 s, and the return
+# to the old rate takes three windows
 SECONDS = 90
 
 
 class Agent:
-    """An agent that runs with a configuration file of its own."""
+    """Runs an agent with a configuration file that the test writes."""
 
     def __init__(self, d, **settings):
         self.store, self.path, self.said = d + "/store", d + "/agent.conf", ""
@@ -62,15 +63,15 @@ class Agent:
 
 
 def samples(profile, pid):
-    """Returns {weight: number of samples with that weight} for a process."""
+    """Returns the samples of a process as {weight: number of samples with that weight}."""
     at = [name for name, _ in profile.sample_types].index("cpu")
     return collections.Counter(s.values[at] for s in profile.samples if s.labels["pid"] == str(pid) and s.values[at])
 
 
 @kit.case
 def limit():
-    """A storm of new processes lowers the rate. After the storm the rate is as before. The CPU time
-    over the whole recording equals the kernel's."""
+    """While very many new processes start, the agent's rate is lower; afterwards it is as before.
+    The CPU time of the target over the whole recording equals the kernel's count."""
     with folder() as d, kit.python() as target:
         agent = Agent(d, frequency=HZ, max_cpu=100)
         began = kit.cpu_clock(target.pid)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent pins the time around a moment that somebody marks, a signal, or much CPU time. While
-a trigger's condition is met it samples more often, and CPU time stays right: the truth is the
-kernel's clock of the process."""
+"""krait agent pins the time around a mark that somebody sets, around a signal, or around much CPU
+time. While a trigger's condition is met the agent samples more often, and the recorded CPU time
+stays right: the truth is the kernel's CPU clock of the process."""
 import collections
 import json
 import math
@@ -27,8 +27,8 @@ def status(store):
 
 
 def wait_for(true, what, seconds=20):
-    """Waits until true(): what the agent says of itself is up to a second old. what(): says what is
-    wrong if that takes too long."""
+    """Waits until true() returns something true, because the agent's status is up to a second old.
+    If that takes too long, the test fails with the text that what() returns."""
     until = time.monotonic() + seconds
     while not true():
         check(time.monotonic() < until, what())
@@ -47,7 +47,8 @@ def burn(pid, seconds):
 
 
 def samples(store, pid, path, *window):
-    """Returns {weight: number of samples with that weight} of a process in a window."""
+    """Returns the samples of a process in a window of time: {weight: number of samples with that
+    weight}."""
     done = krait("last", *window, "--store", store, "-p", pid, "-o", path)
     check(done.returncode == 0, done.stderr)
     profile = pprof.read(path)
@@ -57,8 +58,9 @@ def samples(store, pid, path, *window):
 
 @kit.case
 def mark():
-    """A mark and a signal each pin the minute before and after, with their words, a log line and a
-    counter. Meanwhile there are more samples, and together they weigh the same."""
+    """A mark and a signal each pin the minute before and the minute after, with the words of the
+    mark. Each writes a line into the log and adds to a counter. While a window is pinned there
+    are more samples, and their weights add up to the same CPU time."""
     with folder() as d, kit.python() as target:
         store = d + "/store"
         agent = kit.start_agent(store, *RATE)
@@ -118,8 +120,9 @@ printf '%%s\n' "$@" "$(id -u)" "$(awk '/CapPrm/ {print $2}' /proc/self/status)" 
 
 @kit.case
 def failure():
-    """A program that ends with an error pins the minute before and after, and has a program of the
-    user run, without rights. One that ends well doesn't, nor does one that is ended by SIGTERM."""
+    """If a program ends with an error, the agent pins the minute before and the minute after, and
+    runs the user's program for this trigger, without rights. If a program ends with exit code 0
+    or by SIGTERM, the agent does neither."""
     with folder() as d:
         store, program, hook, out = d + "/store", d + "/shop.py", d + "/hook", d + "/out"
         with open(program, "w") as f:
@@ -151,7 +154,7 @@ def failure():
 
 @kit.case
 def refusals():
-    """Wrong arguments are refused before an agent is asked."""
+    """krait refuses wrong arguments before it asks an agent."""
     with folder() as d:
         refused(2, "say what happened", "agent", "mark")
         refused(2, "says in words", "agent", "mark", " ", "--store", d)
@@ -169,8 +172,8 @@ def refusals():
 
 @kit.full_case
 def much_cpu():
-    """If a program takes more CPU time than --pin-cpu allows, the agent pins a window, whose words
-    say so."""
+    """If a program takes more CPU time than --pin-cpu allows, the agent pins a window, and the
+    words of this pin say why."""
     with folder() as d, kit.python() as target:
         agent = kit.start_agent(d + "/store", *RATE, "--pin-cpu", "30")
         wait_for_pins(d + "/store", 1, 40)

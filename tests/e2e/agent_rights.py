@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent: what its running processes may do. The kernel says which capabilities they have; gdb
-makes each process try system calls that it must not be able to make. Also: what the agent tells
-a service manager, and how long a restart takes."""
+"""The rights of krait agent's running processes: the kernel says which capabilities they have; gdb
+makes each process try system calls that it must not be able to make. The test also checks what
+the agent tells a service manager, and how long a restart takes."""
 import json
 import os
 import shutil
@@ -19,7 +19,7 @@ RATE = ("-F", "199")
 EPERM = 1
 NEEDED = 38, 39  # CAP_PERFMON, CAP_BPF
 MAY_HAVE = (2, 5, 6, 7, 19, 21, 38, 39, 40)
-GAP = 2.0  # for how many seconds a restart may leave nothing recorded
+GAP = 2.0  # the time between two agents, in seconds, of which nothing may be recorded
 # if an agent waits this many seconds for a CPU while it starts, the machine is too busy to judge
 BUSY_WAIT = 0.5
 BUSY = """
@@ -40,7 +40,7 @@ def children_of(pid):
 
 
 def processes(agent):
-    """Returns the process ids of the sampler, the starter and the writer."""
+    """Returns the process ids of the agent's sampler, starter and writer."""
     for starter in children_of(agent.pid):
         for writer in children_of(starter):
             return agent.pid, starter, writer
@@ -85,8 +85,8 @@ def call_in(pid, calls):
     return list(zip(results, errors))
 
 
-# System call numbers of x86-64, by what the calls do. A bad address gives EFAULT if the call itself
-# isn't refused.
+# System calls of x86-64, by what they do: number and arguments. If the kernel doesn't refuse a
+# call, its bad address gives EFAULT.
 CALLS = {
     "open a socket": "41, 2, 1, 0",
     "execute a program": "59, 1, 0, 0",
@@ -107,7 +107,7 @@ OF_WRITER = {
 
 @kit.case
 def calls_of_each():
-    """Each process is refused each call that a debugger makes it execute."""
+    """gdb makes each of the agent's processes execute system calls, and each call is refused."""
     if not shutil.which("gdb") or os.uname().machine != "x86_64":
         raise Skip("no gdb, or not x86-64")
     if os.geteuid():
@@ -120,8 +120,8 @@ def calls_of_each():
                                      ("writer", writer, {**CALLS, **OF_WRITER})):
                 for what, (result, error) in zip(calls, call_in(pid, calls.values())):
                     check(result == -1 and error == EPERM, "the %s can %s: %d, errno %d" % (name, what, result, error))
-            # in an ordinary process, the calls aren't refused: if they fail, it is because of their
-            # arguments
+            # In an ordinary process the kernel doesn't refuse these calls. They fail only because
+            # of their arguments.
             with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as free:
                 time.sleep(0.2)
                 for what, (_, error) in zip(CALLS, call_in(free.pid, list(CALLS.values())[:3])):
@@ -131,7 +131,7 @@ def calls_of_each():
 
 
 def messages(manager, seconds):
-    """Returns what the service manager's socket gets in @seconds."""
+    """Returns the messages that arrive on the service manager's socket in @seconds."""
     got, until = [], time.monotonic() + seconds
     while time.monotonic() < until:
         manager.settimeout(max(0.01, until - time.monotonic()))
@@ -164,7 +164,8 @@ def service_manager():
 
 @kit.case
 def no_service_manager():
-    """If the service manager's socket is missing, or none is named, the agent runs all the same."""
+    """If the service manager's socket doesn't exist, or the environment names none, the agent runs
+    all the same."""
     with folder() as d:
         for name in ("/missing", "", "x" * 200, "@krait-nobody"):
             kit.end_agent(kit.start_agent(d + "/store", *RATE, env={**os.environ, "NOTIFY_SOCKET": name}))
@@ -172,8 +173,8 @@ def no_service_manager():
 
 @kit.case
 def restart():
-    """A new agent goes on in the old store. The time between the two agents, of which nothing is
-    recorded, is short."""
+    """A second agent goes on in the store of the first one. The time between the two agents, of
+    which nothing is recorded, is short."""
     with folder() as d:
         with open(d + "/busy.py", "w") as f:
             f.write(BUSY)
@@ -200,8 +201,8 @@ def restart():
 
 
 def cpu_of_start(pid):
-    """Returns how long a process's main thread ran, and how long it was ready to run but had no
-    CPU."""
+    """Returns (how long a process's main thread ran, how long it was ready to run but had no CPU).
+    """
     with open("/proc/%d/schedstat" % pid) as f:
         ran, waited = f.read().split()[:2]
     return int(ran) / 1e9, int(waited) / 1e9

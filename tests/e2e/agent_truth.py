@@ -26,8 +26,9 @@ WINDOWS = 40 if kit.FULL else 8
 SIGMAS, MOST, SHARE = 3, 4.5, 0.01
 # krait keeps a sample's time in ms, so the edges of a window are rounded to ms
 EDGE = 0.002
-# What a thread does in turns: two functions with known shares of its CPU time, then a sleep. At its
-# end it tells [its number, how long it neither ran nor was ready to in turns()].
+# What a thread does in turns: it runs two functions with known shares of its CPU time, then sleeps.
+# At its end the program prints [the thread's number, how long the thread neither ran nor was ready
+# to in turns()].
 MIXED = kit.ACCOUNT + """
 import json, sys
 def rest():
@@ -48,9 +49,9 @@ def turns():
         large()
         small()
         nap()
-def final(): # it may wait for the GIL before it reads the accounts
+def final():  # the thread may wait for the GIL before it reads the accounts
     return rest()
-time.sleep(0.3) # krait examines the process, which it meets when it waits first
+time.sleep(0.3)  # gives krait time to examine the process; krait sees it first when it waits
 end = time.monotonic() + float(sys.argv[1])
 before = rest()
 turns()
@@ -59,16 +60,17 @@ if sys.argv[3] == "stays":
     sys.stdin.read()
 sys.exit(int(sys.argv[3] == "fails"))
 """
-# for each program: how much of the time it runs, how long it sleeps in each turn, what it does at
-# its end
+# for each program: the part of the time that it runs, how long it sleeps in each turn, what it does
+# at its end
 PROGRAMS = (1, 0.005, "stays"), (1, 0.03, "stays"), (1, 0.1, "ends"), (1, 0.03, "fails"), (0.3, 0.01, "ends")
-# by how much the recorded waiting may differ from what a thread accounts for; see
-# tests/e2e/off_cpu.py
+# The recorded waiting may differ by this much from what a thread accounts for; see
+# tests/e2e/off_cpu.py.
 SLACK_NS, WAIT_SHARE = 1000000, 0.002
 
 
 class Program:
-    """One of the recorded programs. .end() returns its CPU time, as its parent is told."""
+    """One of the programs that are recorded. .end() returns the program's CPU time, as its parent
+    process is told."""
 
     def __init__(self, source, seconds, nap, last):
         self.last, self.cpu = last, None
@@ -88,8 +90,8 @@ class Program:
 
 
 class Clocks(threading.Thread):
-    """Reads the processes' CPU clocks in the kernel, until stop(). A process that has ended keeps
-    its last time."""
+    """Reads the processes' CPU clocks in the kernel, until stop() is called. A process that has
+    ended keeps the last time that was read."""
 
     def __init__(self, pids):
         super().__init__(daemon=True)
@@ -112,7 +114,7 @@ class Clocks(threading.Thread):
         self.join()
 
     def bounds(self, pid, at):
-        """Returns the least and the most CPU time that the process may have had at time @at."""
+        """Returns the least and the most CPU time that process @pid may have had at time @at."""
         before = [cpu for _, after, cpu in self.readings[pid] if after <= at]
         after = [cpu for before, _, cpu in self.readings[pid] if before >= at]
         last = self.readings[pid][-1][2]
@@ -124,7 +126,7 @@ def value_at(profile, name):
 
 
 def cpu_of(profile):
-    """Returns {pid: (CPU time in the profile, its standard error)}."""
+    """Returns for each process in the profile: {pid: (CPU time, its standard error)}."""
     at, sums, squares = value_at(profile, "cpu"), collections.Counter(), collections.Counter()
     for sample in profile.samples:
         pid = int(sample.labels["pid"])
@@ -144,22 +146,22 @@ def shares(profile, pid):
 
 
 def distance(found, least, most, error):
-    """Returns how many standard errors @found is away from the truth, which lies between @least and
-    @most. 0: it is near enough."""
+    """Returns how many standard errors @found lies outside of the range from @least to @most, in
+    which the truth is. 0: it lies in the range, or hardly outside."""
     gap = max(least - found, found - most)
     return 0 if gap <= SHARE * most else gap / error
 
 
 def judge(distances):
-    """Returns whether too many comparisons are off. Of hundreds of comparisons, a few are off by
-    three standard errors by chance."""
+    """Returns whether too many comparisons differ too much. Of hundreds of comparisons, a few are
+    off by three standard errors by chance."""
     return max(distances) > MOST or sum(d > SIGMAS for d in distances) > 1 + len(distances) // 100
 
 
 def window(store, since, until, out):
-    """Returns the profile of a window whose ends are times of the wall clock; None: of all the
-    time. The profile says which times the ends are exactly, because krait counts back from when
-    it started."""
+    """Returns the profile of a window whose beginning and end are times of the wall clock; None:
+    all of the time. The profile itself says exactly when the window begins and ends, because
+    krait counts both times back from its own start."""
     now = time.time()
     end = ["--until", "%.3fs" % (now - until)] if until else []
     done = krait("report", "--store", store, "--since", "%.3fs" % (now - since) if since else "1h", *end, "-o", out)
@@ -168,7 +170,8 @@ def window(store, since, until, out):
 
 
 def whole(programs, profile):
-    """Returns how far off the processes' CPU time is over all the time, in standard errors."""
+    """Returns how far the profile's CPU time of each process is from the truth, for all of the
+    recorded time, in standard errors."""
     cpu, distances = cpu_of(profile), []
     for p in programs:
         found, error = cpu.get(p.pid, (0.0, 1 / HZ))
@@ -178,7 +181,8 @@ def whole(programs, profile):
 
 
 def in_window(clocks, profile, late=0.0):
-    """Returns how far off the processes' CPU time in a window is, in standard errors."""
+    """Returns how far the profile's CPU time of each process in a window is from the truth, in
+    standard errors."""
     cpu, distances = cpu_of(profile), []
     since, until = profile.time_nanos / 1e9 + late, (profile.time_nanos + profile.duration_nanos) / 1e9 + late
     for pid in clocks.readings:
@@ -189,8 +193,8 @@ def in_window(clocks, profile, late=0.0):
 
 
 def run_programs(d):
-    """Runs the programs under the agent, with a recording beside it. Returns (programs, what they
-    said of themselves, their clocks)."""
+    """Runs the programs under the agent, while `krait record` records them too. Returns (programs,
+    what they said of themselves, their clocks)."""
     agent = kit.start_agent(d + "/store", "--wall", "-F", str(HZ))
     beside = kit.recorder(d + "/beside.pb.gz", "--wall", "-F", HZ)
     programs = [Program(MIXED, seconds * SECONDS, nap, last) for seconds, nap, last in PROGRAMS]
@@ -206,7 +210,7 @@ def run_programs(d):
 
 
 def windows(d, clocks, profile):
-    """Returns profiles of windows that are chosen at random."""
+    """Yields the profiles of windows that are chosen at random."""
     first, last = profile.time_nanos / 1e9, (profile.time_nanos + profile.duration_nanos) / 1e9
     seed = random.randrange(1 << 32)
     print("seed of the windows: %d" % seed)
@@ -226,8 +230,8 @@ def check_waits(programs, told, profile):
 
 
 def check_beside(d, programs):
-    """In the profile of a krait record of the same minutes, each process's functions have the same
-    CPU time."""
+    """The agent's profile and that of a `krait record` of the same minutes agree: each process's
+    functions have the same CPU time in both."""
     beside = pprof.read(d + "/beside.pb.gz")
     since, until = beside.time_nanos / 1e9, (beside.time_nanos + beside.duration_nanos) / 1e9
     own = window(d + "/store", since, until, d + "/same.pb.gz")
@@ -257,8 +261,8 @@ def without_a_frame(d):
 
 
 def check_faults(d, programs, clocks, profile, some):
-    """This test must notice what is wrong in a profile: samples that are missing, counted twice, or
-    of another time."""
+    """Checks that this test notices faults in a profile: samples that are missing, counted twice,
+    or of another time."""
     check(judge(whole(programs, without_a_frame(d))), "a missing frame isn't noticed")
     profile.samples = profile.samples * 2
     check(judge(whole(programs, profile)), "that samples count twice isn't noticed")
@@ -267,8 +271,9 @@ def check_faults(d, programs, clocks, profile, some):
 
 @kit.case
 def truth():
-    """CPU time and waits of processes are right, whether the processes are alive or have ended:
-    over all the time, in windows, and compared with a recording beside the agent."""
+    """The recorded CPU time and waits of processes are right, for processes that are alive and for
+    processes that have ended. This holds for all of the time, for windows of it, and compared
+    with a `krait record` beside the agent."""
     with folder() as d:
         programs, told, clocks = run_programs(d)
         profile = window(d + "/store", None, None, d + "/all.pb.gz")
@@ -281,7 +286,8 @@ def truth():
         check_faults(d, programs, clocks, profile, some)
 
 
-# Waits until its input ends; then it tells [its number, how long it neither ran nor was ready to].
+# A program that waits until its input ends, and then prints [its thread's number, how long the
+# thread neither ran nor was ready to].
 WAITS = kit.ACCOUNT + """
 import json, sys
 def rest():
@@ -297,13 +303,15 @@ print("waits", flush=True)
 waits()
 print(json.dumps([threading.get_native_id(), final() - before]), flush=True)
 """
-ROUND = 10  # after this many seconds, a wait that isn't over is stored as far as it has lasted
+# when a wait has lasted this many seconds and isn't over, the agent stores the part of it that has
+# passed
+ROUND = 10
 
 
 @kit.case
 def open_waits():
-    """A window shows a thread that has been waiting all the time. When the wait ends, no part of it
-    counts twice."""
+    """A window shows a thread that waits during all of the window. When the wait ends later, no
+    part of it is counted twice."""
     with folder() as d:
         agent = kit.start_agent(d + "/store", "--wall", "-F", str(HZ))
         process = subprocess.Popen([kit.PYTHON, "-c", WAITS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")

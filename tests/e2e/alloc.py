@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """alloc.py: allocations fail one by one (alloc_preload.c), as in SQLite's tests. In the first run
 only the first allocation fails, in the next run only the second, and so on. After that, all
-allocations fail from the first on, in the next run from the second on, and so on. Whatever
-fails, krait ends in time and without a crash. Either it writes the same as without a failure, or
-it says that memory is missing. The fast tier takes some of the allocations, chosen by chance
-(KRAIT_ALLOC_SEED repeats the choice); the full tier takes all."""
+allocations fail from the first on, in the next run from the second on, and so on. Whichever
+allocation fails, krait ends in time and without a crash. Either krait writes the same as without
+a failure, or it says that memory is missing. The fast tier lets some of the allocations fail,
+chosen by chance (KRAIT_ALLOC_SEED repeats the choice); the full tier lets all fail."""
 import os
 import random
 import subprocess
@@ -15,7 +15,7 @@ import kit
 
 FAILURES = 25       # how many allocations of a command fail in the fast tier
 RECORDINGS = 8      # how many allocations of a recording fail in the fast tier
-EVERY = 20          # the full tier lets every 20th of a recording's 8,000 allocations fail
+EVERY = 20  # a recording makes 8,000 allocations; in the full tier, every 20th of them fails
 # A run that takes more seconds than this counts as hanging: a recording takes half a second, other
 # commands less.
 LIMIT = 60
@@ -37,7 +37,7 @@ class Result:
 
 
 class Run:
-    """A command of krait that is run again and again; @out: the file that it writes."""
+    """A krait command that is run many times; @out is the file that it writes."""
 
     def __init__(self, library, directory, name, *args, out=None):
         self.library, self.count, self.name = library, os.path.join(directory, "count"), name
@@ -70,8 +70,8 @@ class Run:
             return f.read()
 
     def wrong(self, good, it):
-        """Returns what is wrong with run @it, in which an allocation failed; None: nothing. @good:
-        a run without a failure."""
+        """Returns what is wrong with run @it, in which an allocation failed; None: nothing. @good
+        is a run without a failure."""
         if it.code is None:
             return "no end after %d s" % LIMIT
         if it.code < 0:
@@ -102,9 +102,9 @@ class Run:
 
 
 class Recording(Run):
-    """A recording. Two recordings are never equal, so a run is right if its file is a whole
-    profile, or if krait says "error". The error needn't name memory, because libbpf reports some
-    failed allocations as other errors."""
+    """A run of krait record. Two recordings are never equal, so a run is right if its file is a
+    whole profile, or if krait says "error". The error needn't name memory, because libbpf
+    reports some failed allocations as other errors."""
 
     def wrong(self, good, it):
         if it.code and it.code > 0 and "krait: error: " in it.said:
@@ -124,7 +124,7 @@ class Recording(Run):
 
 
 class Setup:
-    """The library that makes allocations fail, and a small profile in every format."""
+    """The library that makes allocations fail, and a small profile file in every format."""
 
     def __init__(self, directory):
         kit.need("gcc")
@@ -148,7 +148,8 @@ class Setup:
 
 @kit.case
 def reports():
-    """The report as text, as Markdown and as JSON, of a profile in each format."""
+    """`krait report` of a profile in each format, as text, as Markdown and as JSON, while
+    allocations fail."""
     with kit.folder() as directory:
         s = Setup(directory)
         for extension in FORMATS.values():
@@ -159,7 +160,7 @@ def reports():
 
 @kit.case
 def formats():
-    """Every format is written while allocations fail."""
+    """krait writes a profile in every format while allocations fail."""
     with kit.folder() as directory:
         s = Setup(directory)
         for name, extension in FORMATS.items():
@@ -168,7 +169,7 @@ def formats():
 
 @kit.case
 def comparisons():
-    """Two profiles are compared and merged while allocations fail."""
+    """krait compares and merges two profiles while allocations fail."""
     with kit.folder() as directory:
         s = Setup(directory)
         s.run("diff", "diff", s.profile, s.path("svg"))
@@ -179,7 +180,8 @@ def comparisons():
 
 @kit.case
 def recordings():
-    """A recording of a command: its file is a profile, or krait says that memory is missing."""
+    """krait records a command while allocations fail: the file is a whole profile, or krait says
+    that memory is missing."""
     with kit.folder() as directory:
         s = Setup(directory)
         Recording(s.library, directory, "record", "record", "-d", "0.3", "--", kit.PYTHON, "-c", PROGRAM, out="out.pb.gz").check()

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * LD_PRELOADed into krait by alloc.py. The Nth allocation of the process fails
- * (KRAIT_ALLOC_FAIL=N), and with KRAIT_ALLOC_ALL each later one too. At its end the process
+ * (KRAIT_ALLOC_FAIL=N), and with KRAIT_ALLOC_ALL each later allocation, too. At its end the process
  * writes how many allocations it asked for into the file KRAIT_ALLOC_COUNT. libc's own strdup(),
  * asprintf() and open_memstream() allocate through the functions that are replaced here.
  */
@@ -25,7 +25,7 @@ extern void *__libc_memalign(size_t align, size_t n);
 
 static unsigned long count, fail_at;
 static bool all;
-static pid_t owner; /* the process whose allocations fail; those of its forks don't */
+static pid_t owner; /* allocations fail in this process, not in its forks */
 
 __attribute__((constructor)) static void begin(void)
 {

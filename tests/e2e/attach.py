@@ -67,8 +67,8 @@ def run_script():
 
 @case
 def attach_formats():
-    """Each output format has the program's function, with the file name that Python's own sampler
-    would write."""
+    """Each output format has the program's function, and the file has the name that Python's own
+    sampler would give it."""
     with kit.python(kit.BUSY) as running, kit.folder() as folder:
         for word, name in (("--gecko", "gecko_%d.json"), ("--flamegraph", "flamegraph_%d.html"),
                            ("--collapsed", "collapsed_%d.txt"), ("--jsonl", "jsonl_%d.jsonl")):
@@ -76,7 +76,7 @@ def attach_formats():
             path = os.path.join(folder, name % running.pid)
             check(not done.returncode and os.path.exists(path), "%s: %s" % (word, done.stderr))
             text = krait("report", path, "-o", "-", "--format", "folded").stdout if word == "--flamegraph" \
-                else open(path, encoding="utf-8").read()  # in a page, the recording is packed
+                else open(path, encoding="utf-8").read()  # the recording in a page is packed
             check("busy" in text, "%s has no busy()" % name)
         check(any(text.startswith("busy") for text in gecko(folder + "/gecko_%d.json" % running.pid)), "gecko")
         done = krait("attach", "-d", "0.5", "--mode=gil", "--collapsed", "-o", "g.txt", running.pid, cwd=folder)
@@ -84,7 +84,7 @@ def attach_formats():
 
 
 def nanoseconds(path):
-    """Returns, from the recording, the wall time of each function of NAPS."""
+    """Returns {function of NAPS: its wall time in ns}, from the recording."""
     text = krait("report", path, "-o", "-", "--format", "folded", "--value", "wall").stdout if path.endswith("html") \
         else open(path, encoding="utf-8").read()
     stacks = [line.rsplit(" ", 1) for line in text.splitlines()]
@@ -94,8 +94,8 @@ def nanoseconds(path):
 @case
 def mode_wall():
     """On a page and in folded stacks, the times of both functions are those that the script
-    measured itself. On a busy machine the script often waits for a CPU, and the few samples of
-    these waits say which function they are of; so one of three tries is enough."""
+    measured itself. On a busy machine the script often waits for a CPU, and few samples say in
+    which function it waited. So it is enough if one of three tries succeeds."""
     with kit.folder() as folder:
         with open(folder + "/naps.py", "w") as f:
             f.write(NAPS)
@@ -114,7 +114,8 @@ def mode_wall():
 
 @case
 def refusals():
-    """Options without a meaning in krait are refused with a reason."""
+    """krait refuses the options of Python's sampler that have no meaning in krait, and gives a
+    reason."""
     for words, args in (("cpu, gil or wall", ["--mode", "x"]),
                         ("not of tasks", ["--async-aware"]), ("only one output format", ["--gecko", "--pstats"]),
                         ("writes nothing", ["--live", "--gecko"]), ("krait diff", ["--diff-flamegraph", "b"])):

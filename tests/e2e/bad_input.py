@@ -52,7 +52,8 @@ def exited():
 
 @kit.case
 def zombie():
-    """krait says that a process has ended if it is a zombie, which its parent hasn't waited for."""
+    """If the process to be recorded is a zombie (its parent hasn't waited for it), krait says that
+    the process has ended."""
     with Background("true") as ended:
         kit.wait_for(lambda: "Z" in open("/proc/%d/stat" % ended.pid).read().split()[2], 5)
         refused(1, "ended", "record", "-p", ended.pid, "-d", 1, "-f")
@@ -105,8 +106,8 @@ def command_line():
 
 @kit.case
 def warnings_stay():
-    """Warnings of a recording are in the recording's file, before all other comments. They stay
-    when report writes the recording in another format."""
+    """A recording's file contains the warnings of that recording, before all other comments. The
+    warnings stay when `krait report` writes the recording in another format."""
     with folder() as d, python("import time; time.sleep(1000)") as target:
         done = krait("record", "-p", target.pid, "-d", 0.3, "-o", d + "/a.pb.gz")
         check(done.returncode == 0, done.stderr)
@@ -159,11 +160,11 @@ def full_disk():
 
 @kit.case
 def size_limit():
-    """A limit of file sizes is reported like a full disk. Its signal doesn't end krait, but the
-    command gets the signal as usual."""
+    """If a recording exceeds the limit of file sizes (RLIMIT_FSIZE), krait reports this like a full
+    disk. SIGXFSZ doesn't end krait, but has its usual effect on the command."""
     def limited():
         resource.setrlimit(resource.RLIMIT_FSIZE, (8 << 10, 8 << 10))
-        # Python ignores SIGXFSZ; krait must not inherit that
+        # Python ignores SIGXFSZ, and krait must not inherit that.
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
     with folder() as d:
         with open(d + "/x.html", "w") as f:
@@ -177,8 +178,8 @@ def size_limit():
 
 @kit.case
 def private_output():
-    """A private file that is replaced stays private. A new file has the mode that the umask gives.
-    """
+    """A private output file stays private when krait replaces it. A new output file has the mode
+    that the umask gives."""
     with folder() as d, python() as target:
         with open(d + "/o.html", "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
             f.write("old")
@@ -189,8 +190,8 @@ def private_output():
 
 
 def saved(d, name, done):
-    """Checks that a recording that couldn't be written to its path is whole in a new directory in
-    @d, and that krait says where."""
+    """Checks that krait has written a whole recording, which couldn't be written to its path, into
+    a new directory in @d, and that krait says where."""
     made = os.listdir(d)
     check(len(made) == 1 and made[0].startswith("krait-"), "%s in %s: %s" % (made, d, done.stderr))
     path = os.path.join(d, made[0], name)
@@ -202,7 +203,8 @@ def saved(d, name, done):
 
 @kit.case
 def folder_removed():
-    """The output's directory is removed during the recording."""
+    """The directory of the output file is removed during the recording: krait saves the recording
+    elsewhere."""
     with folder() as d, folder() as other, python() as target:
         os.mkdir(d + "/x")
         with kit.recorder(d + "/x/o.pb.gz", "-p", target.pid, "-d", "1000",
@@ -218,8 +220,8 @@ def folder_removed():
 
 @kit.case
 def nowhere_else():
-    """There is no room in another place either: krait prints the plain error, and leaves no file.
-    """
+    """The output can't be written, and no other place has room for it either: krait prints the
+    plain error, and leaves no file."""
     with folder() as d, python() as target:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", d], check=True)
         try:
@@ -233,8 +235,8 @@ def nowhere_else():
             subprocess.run(["umount", d], check=True)
 
 
-# A library that makes open() with O_TMPFILE fail, as on NFS. krait can't make a file without a name
-# there.
+# A library that makes open() with O_TMPFILE fail, as it does on NFS, where krait can't make a file
+# without a name.
 NO_TMPFILE = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -285,13 +287,13 @@ def full_pipe():
 
 
 def damaged(change):
-    """Runs a copy of the interpreter, replaces its file by a spoilt one, and records the process:
-    krait must record it or refuse to, and not crash."""
+    """Runs a copy of the interpreter, puts a damaged file in its place, and records the process.
+    krait must either record it or refuse to, and not crash."""
     with folder() as d:
         path = d + "/python3"
         shutil.copy(kit.PYTHON, path)
         with python(executable=path) as target:
-            # A running executable can't be overwritten, so a new file takes its name.
+            # A running executable can't be overwritten, so a new file is put in its place.
             with open(path, "rb") as f:
                 data = bytearray(f.read())
             os.rename(path, d + "/old")
@@ -306,8 +308,8 @@ def damaged(change):
 
 @kit.case
 def truncated_elf():
-    """The file at the executable's path isn't the mapped one any more, and is broken: krait doesn't
-    crash."""
+    """The file at the executable's path isn't the file that the process has mapped, and is damaged:
+    krait doesn't crash."""
     for change in (lambda data: data[:1000], lambda data: data[:100000], lambda data: b"",
                    lambda data: data[:64] + b"\xff" * 100000):
         damaged(change)
@@ -315,7 +317,8 @@ def truncated_elf():
 
 @kit.case
 def truncated_elf_mapped():
-    """A process that maps a truncated or senseless ELF file as if it were a library."""
+    """Recording a process that has mapped a truncated or senseless ELF file like a library works.
+    """
     source = """
 import ctypes, mmap, os, sys
 for path in sys.argv[1:]:
@@ -357,7 +360,7 @@ def no_samples():
 @kit.case
 def nothing_leaves_no_page():
     """Without samples, no page or picture is written, and krait mentions an earlier file of that
-    name. Files for other tools are written."""
+    name. Files in formats for other tools are written."""
     with folder() as d:
         for name in "x.html", "x.svg":
             done = krait("record", "-o", d + "/" + name, "--summary-json", d + "/s.json", "--", "true")
@@ -377,7 +380,7 @@ def nothing_leaves_no_page():
 
 @kit.case
 def forgotten_dashes():
-    """If -- is missing, krait prints the command line with it, quoted so that the user can copy the
+    """If -- is missing, krait prints the command line with --, quoted so that the user can copy the
     line to a shell."""
     for words in (["record", "-o", "a b.html", "-d", "3", "python3", "my app.py", "--port", "80", "it's"], ["top", "-n", "1", "./app.py", "x;y", ""],
                   ["python3", "app.py", "-v"]):
@@ -410,7 +413,8 @@ def too_few_to_count():
 
 @kit.case
 def odd_outputs():
-    """/dev/null, /dev/full, a FIFO and a symbolic link are written to, not replaced."""
+    """If the output is /dev/null, /dev/full, a FIFO or a symbolic link, krait writes to it and
+    doesn't replace it."""
     with folder() as d, python() as target:
         args = ("record", "-p", target.pid, "-d", 0.3, "--format", "folded", "-o")
         full = dict(os.environ, TMPDIR=d)
@@ -443,7 +447,7 @@ def names_that_cant_be():
 
 @kit.case
 def summary_is_no_profile():
-    """The summary and the profile can't be one file."""
+    """krait refuses to write the summary and the profile into one file."""
     with folder() as d:
         refused(1, "another name", "record", "-o", d + "/x.svg", "--summary-json", d + "/./x.svg",
                 "--", "touch", d + "/ran")
@@ -453,7 +457,7 @@ def summary_is_no_profile():
 @kit.case
 def closed_descriptors():
     """If krait is started with closed standard streams, none of its messages is written into one of
-    its files. The same streams are closed for the command."""
+    its files. In the recorded command the same streams are closed."""
     with folder() as d:
         def record(closed, *args):
             words = " ".join(shlex.quote(a) for a in (kit.KRAIT, "record") + args)
@@ -482,8 +486,8 @@ def closed_descriptors():
 
 @kit.case
 def stdout_by_name():
-    """With -o /dev/stdout and a shell's >>, the file's older contents and the command's own output
-    stay."""
+    """With -o /dev/stdout and a shell's >>, the older contents of the file stay, and so does the
+    command's own output."""
     with folder() as d:
         with open(d + "/log", "w") as f:
             f.write("before\n")
@@ -499,7 +503,7 @@ def stdout_by_name():
 
 @kit.case
 def few_descriptors():
-    """If few descriptors may be open, the error names the limit."""
+    """If RLIMIT_NOFILE allows only few descriptors, the error names that limit."""
     done = subprocess.run(["sh", "-c", "ulimit -n 24; exec '%s' record -d 1 -f" % kit.KRAIT],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
     check(done.returncode == 1 and b"ulimit -n" in done.stderr, repr(done))

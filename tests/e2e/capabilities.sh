@@ -20,8 +20,8 @@ check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAI
 	if "$@"; then echo "PASS capabilities $name"; else echo "FAIL capabilities $name: see the log"; bad=1; fi
 }
 
-# with CAPS COMMAND...: runs the command as nobody, with exactly the capabilities CAPS
-# ("+bpf,+perfmon", or "" for none).
+# with CAPS COMMAND...: runs COMMAND as nobody, with exactly the capabilities CAPS ("+bpf,+perfmon",
+# or "" for none).
 with() {
 	local caps=$1; shift
 	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps="-all${caps:+,$caps}" \
@@ -35,21 +35,23 @@ def busy_body():
     while time.time() < end: pass
 busy_body()'
 
-sees() { # sees CAPS PID: checks that krait with these capabilities sees the process
+sees() { # sees CAPS PID: checks that krait with the capabilities CAPS can sample process PID
 	rm -f "$work/x.folded"
 	with "$1" "$work/krait" record -q -d 0.5 -o "$work/x.folded" -p "$2" 2>"$work/err"
 	grep -q busy_body "$work/x.folded" 2>/dev/null
 }
 blind() { ! sees "$@"; }
 
-# runs CAPS: records a command of the user's own. The command's exit code is returned; 3 is krait's.
+# runs CAPS: krait with the capabilities CAPS records a command of the same user. Returns the
+# command's exit code; 3 is krait's own, for a failure.
 runs() {
 	rm -f "$work/x.folded"
 	with "$1" "$work/krait" record -q -o "$work/x.folded" -- \
 		/usr/bin/python3 -c "${program/60/0.5}" 2>"$work/err" &&
 		grep -q busy_body "$work/x.folded"
 }
-# refused CAPS NAMED: checks that krait with these capabilities refuses, and names the lacking one
+# refused CAPS NAMED: checks that krait with the capabilities CAPS refuses to record, and names the
+# missing capability NAMED
 refused() {
 	with "$1" "$work/krait" record -o "$work/x.folded" -- /bin/true 2>"$work/err"
 	[ $? = 3 ] && grep -q "$2 missing" "$work/err"
@@ -75,8 +77,8 @@ nameless() { ! names_kernel "$@"; }
 check kernel-names names_kernel $least,+syslog
 check kernel-names-without-syslog nameless $least
 
-# Tests another user's process: first with a program file that everybody may read, then with one
-# that nobody else may read.
+# Records another user's process: first one whose executable everybody may read, then one whose
+# executable only its owner may read.
 /usr/bin/python3 -c "$program" & other=$!
 cp "$(readlink -f /usr/bin/python3)" "$work/private"
 chmod 700 "$work/private"
@@ -89,7 +91,7 @@ check unreadable-file-without-dac_read_search blind $least,+sys_ptrace $unreadab
 check unreadable-file-says-so grep -q "process $unreadable: can't open its executable: Permission denied" "$work/err"
 kill $other $unreadable
 
-# A libpython that was replaced while a process has it mapped, as a package upgrade does.
+# A process has mapped a libpython whose file was replaced later, as a package upgrade does.
 cache=${KRAIT_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/krait-tests}
 library=$(find "$cache/dist" -name 'libpython3.*.so.1.0' -print -quit 2>/dev/null)
 if [ -z "$library" ]; then

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What docs/ci.md describes works: packaging/action and the recipes of the page. The test runs the
-action's steps as GitHub does, and the recipes as they stand in the page."""
+"""What docs/ci.md describes works: the action in packaging/action, and the recipes in the document.
+The test runs the action's steps as GitHub does, and the recipes exactly as they stand there."""
 import contextlib
 import http.server
 import json
@@ -41,7 +41,7 @@ for _ in range(60):
 
 
 def run(*command, code=0, **kw):
-    """Runs a command, whose exit code must be the given one. Returns its standard output."""
+    """Runs a command, checks that its exit code is @code, and returns its standard output."""
     kw["env"] = {**os.environ, "KRAIT": kit.KRAIT, **kw.get("env", {})}
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", timeout=120, check=False, **kw)
     check(done.returncode == code, "exit code %d, not %d: %s%s" % (done.returncode, code, done.stdout[-500:], done.stderr[-500:]))
@@ -67,8 +67,8 @@ def record(d, out, times):
 
 @case
 def compares():
-    """hot() does twice the work: its limit is exceeded, and the message names hot(). A limit for
-    parse() isn't exceeded, and without limits nothing fails."""
+    """hot() now does twice the work, which exceeds the limit for hot(): the comparison fails, and
+    its message names hot(). The limit for parse() isn't exceeded. Without limits nothing fails."""
     with folder() as d:
         record(d, "old.pb.gz", 1)
         record(d, "new.pb.gz", 2)
@@ -92,7 +92,8 @@ def without_baseline():
 
 @case
 def gets_baseline():
-    """Only HTTP 404 counts as "there is no baseline". No command line contains the token."""
+    """Only HTTP status 404 means that there is no baseline yet. No command line contains the token.
+    """
     kit.need("curl")
     path = "/projects/5/jobs/artifacts/main/raw/krait.pb.gz"
     env = {"CI_PROJECT_ID": "5", "CI_DEFAULT_BRANCH": "main", "CI_JOB_NAME": "my job", "CI_JOB_TOKEN": "secret"}
@@ -104,20 +105,21 @@ def gets_baseline():
             check(answer != 401 or "can't be had: HTTP 401" in done.stderr, done.stderr)
             check("job=my job" in said() and "secret" not in said(), said())
     done = subprocess.run([SCRIPT, "baseline", "a.gz"], env=dict(os.environ, **env, CI_API_V4_URL=url), stderr=subprocess.PIPE, encoding="utf-8", check=False)
-    # no server listens at that address any more
+    # no server listens at this address any more
     check(done.returncode == 1 and "can't be had" in done.stderr, done)
 
 
 @case
 def benchmark_fails():
-    """If the benchmark fails, its exit code is the job's, and there is no recording."""
+    """If the benchmark fails, the job ends with the benchmark's exit code, and there is no
+    recording."""
     with folder() as d:
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "exit 3", code=3, cwd=d)
-        # The benchmark doesn't get the tokens.
+        # The benchmark's environment doesn't contain the tokens.
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "test -z \"$KRAIT_GITLAB_TOKEN$GH_TOKEN\" || exit 5; exit 3", code=3, cwd=d,
             env={"KRAIT_GITLAB_TOKEN": "secret", "GH_TOKEN": "secret"})
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "true", code=127, cwd=d, env={"KRAIT": "no-such-krait"})
-        # The file is written, but not in the first run, which only warms up.
+        # The benchmark writes a file, but fails in its first run, which only warms up.
         run(SCRIPT, "record", "-n", "1", "-o", "a.pb.gz", "--", "sh", "-c", "test ! -e x && touch x", code=1, cwd=d)
         check(not os.path.exists(d + "/a.pb.gz"), "a recording")
         for wrong in ((), ("record",), ("compare", "a"), ("comment",), ("else",)):
@@ -145,9 +147,9 @@ def on_github(number, text, user="github-actions[bot]"):
 
 @case
 def comments_on_github():
-    """The first comment is posted. A second one replaces it. Outside of a pull request nothing is
-    posted. Comments of other users and of other benchmarks stay. A file without krait's mark
-    isn't posted."""
+    """The first comment is posted, and later replaced by a second one. Outside of a pull request
+    nothing is posted. Comments of other users and of other benchmarks stay. A file without
+    krait's mark isn't posted."""
     kit.need("jq")
     mine, post = MARK % "a", "api repos/a/b/issues/7/comments -F body=@a.md"
     others = [on_github(1, "see " + mine), on_github(2, mine, "somebody"), on_github(3, MARK % "b"), on_github(4, "krait benchmark")]
@@ -170,15 +172,16 @@ def comments_on_github():
 
 @contextlib.contextmanager
 def curl_in(d):
-    """Puts a curl into @d that writes down its arguments. Yields a function that returns them."""
+    """Puts a replacement for curl into @d, which writes down its arguments. Yields a function that
+    returns these arguments."""
     write(d + "/curl", "#!/bin/sh\necho \"$*\" >>%s/called\nexec %s \"$@\"\n" % (d, shutil.which("curl")), 0o755)
     yield lambda: text_of(d + "/called")
 
 
 @contextlib.contextmanager
 def gitlab(notes, files=None):
-    """A server with the part of GitLab's interface that the script uses. Yields its address and a
-    list of its requests: (method, path, token, text)."""
+    """A server with the part of GitLab's API that the script uses. Yields its address and a list of
+    its requests: (method, path, token, text)."""
     class Handler(http.server.BaseHTTPRequestHandler):
         def answer(self):
             text = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
@@ -207,7 +210,7 @@ def note(number, text, author=1, system=False):
 
 @case
 def comments_on_gitlab():
-    """The comment is posted to GitLab too. No command line contains the token."""
+    """The comment is also posted to GitLab. No command line contains the token."""
     kit.need("curl")
     mine, at = MARK % "a", "/projects/5/merge_requests/9/notes"
     others = [note(1, "the krait benchmark says \"good\""), note(2, "see " + mine), note(3, mine, author=2), note(4, mine, system=True), note(5, MARK % "b"),
@@ -234,7 +237,7 @@ def action():
 
 
 def recipes():
-    """Returns the blocks of docs/ci.md, as a user would type them."""
+    """Returns the indented blocks of docs/ci.md, as a user would type them."""
     blocks = re.findall(r"\n\n((?:    .*\n|\n)+)", text_of(ROOT + "/docs/ci.md"))
     return [textwrap.dedent(block).strip("\n") + "\n" for block in blocks]
 
@@ -245,7 +248,7 @@ def recipe(begin):
 
 class Github:
     """Runs an action's steps in @d as GitHub does: shell, environment, outputs, conditions of
-    steps. Only the two steps of the cache are actions themselves."""
+    steps. The two steps that use GitHub's cache are actions of their own and aren't run."""
 
     def __init__(self, d, branch, **inputs):
         self.d, self.branch, self.failed, self.asked = d, branch, 0, []
@@ -254,7 +257,7 @@ class Github:
         self.env, self.outputs = {}, {}
 
     def wanted(self, condition):
-        """Evaluates the conditions that action.yml has."""
+        """Tells whether a step runs, given one of the conditions that action.yml has."""
         on_default = self.branch == "main"
         return {None: not self.failed,
                 "github.ref_name != github.event.repository.default_branch": not self.failed and not on_default,
@@ -316,7 +319,7 @@ def action_runs():
 
 @case
 def action_needs_its_krait():
-    """A wheel that can't be installed ends the step."""
+    """If the wheel of krait can't be installed, the step fails."""
     with folder() as d:
         write(d + "/pip", "#!/bin/sh\nexit 9\n", 0o755)
         check(Github(d, "main", command="true", krait="a.whl", token="").run().failed == 9, "went on without the wheel")
@@ -365,7 +368,8 @@ def gitlab_job():
 def gitlab_recipe():
     """The script of the GitLab recipe, run as GitLab's runner does: its lines one after the other,
     in one shell. The baseline comes from the last job of the default branch. The default branch
-    itself is compared with nothing, because it would never get green again after one failure."""
+    itself is compared with nothing, because the branch's job would never succeed again after one
+    failure."""
     kit.need("curl")
     job = gitlab_job()
     lines = "set -e\n" + "\n".join(job["script"]).replace("record -o", "record -n 1 -o")
@@ -393,8 +397,8 @@ def gitlab_recipe():
 
 @case
 def shell_recipe():
-    """The recipe for other servers fails the job and names the function, run as docs/ci.md has it,
-    but with one run of the benchmark."""
+    """The recipe for other servers, run as docs/ci.md has it but with one run of the benchmark,
+    fails the job and names the function."""
     with folder() as d:
         record(d, "baseline.pb.gz", 1)
         write(d + "/bench.py", BENCHMARK % 3)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# cli.sh: command lines and their results: exit codes, one sentence for bad input, outputs that
-# can't be written, signals. Needs root (to record) and python3.
+# cli.sh: runs krait with many command lines and checks the results: exit codes, one sentence for
+# bad input, outputs that can't be written, signals. Needs root (to record) and python3.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 KRAIT=$PWD/${KRAIT:-build/release/krait}
@@ -115,8 +115,8 @@ running_shows_it() {
 	expect require-samples 1 'samples' record --require-samples -o x.folded -- sleep 0.1
 }
 
-# If the disk of an output is full, krait prints one sentence and ends with exit code 1. The older
-# file is as it was, and nothing else is left behind.
+# If the disk of an output is full, krait prints one sentence and ends with exit code 1. An older
+# file of that name stays as it was, and no other file is left behind.
 full_disk() {
 	mkdir full
 	mount -t tmpfs -o size=64k tmpfs full 2>/dev/null || { echo "SKIP cli full-disk: can't mount"; return; }
@@ -128,7 +128,7 @@ full_disk() {
 	umount full
 }
 
-# samples PID: waits until that krait has sampled for a while
+# samples PID: waits until the krait with process id PID has sampled for a while
 samples() {
 	local tries=600
 	until [[ $(ls -l "/proc/$1/fd" 2>/dev/null) == *perf_event* ]]; do
@@ -163,7 +163,7 @@ signals() {
 	wait $target 2>/dev/null
 }
 
-# With -- COMMAND, -d ends the recording and not the command.
+# In `record -d SECONDS -- COMMAND`, -d ends the recording and not the command.
 duration_and_command() {
 	expect duration-leaves-command 3 samples record -d 0.5 -o d.folded -- \
 		sh -c 'python3 -c "import time; time.sleep(1)"; echo done; exit 3'

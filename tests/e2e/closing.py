@@ -46,13 +46,14 @@ library.end()
 def lines(done):
     check(done.returncode == 0, done.stderr)
     said = [line[len("krait: "):] for line in done.stderr.splitlines()]
-    # leaves out the line on waits for a CPU, which krait adds on a busy machine and waits.py tests
+    # Leaves out the line about waits for a CPU. krait adds it on a busy machine, and waits.py tests
+    # it.
     return [line for line in said if ", waited for a CPU " not in line]
 
 
 @kit.case
 def says_what_it_found():
-    """The closing lines have a sentence on the samples, the report's first sentence, and the
+    """The closing lines have a sentence about the samples, the report's first sentence, and the
     command that shows the report."""
     with folder() as d:
         place = os.path.join(d, "it's here")
@@ -75,7 +76,8 @@ def says_what_it_found():
 
 @kit.case
 def native_threads_are_no_alarm():
-    """Half of the samples are of a thread without Python: only the recording and -v mention it."""
+    """Half of the samples are of a thread that runs no Python: only the recording itself and the
+    messages of -v mention this."""
     kit.need("gcc")
     with folder() as d:
         with open(d + "/spins.c", "w") as f:

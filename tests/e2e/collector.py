@@ -43,8 +43,8 @@ MAIN, GC = ("<module>:9", "main:8"), ("[gc] gc_collect_main", "/lib/libc.so.6 fr
 
 @case
 def every_stack_with_it():
-    """Native code and finalizers that the collector calls count for the collector. --kind and the
-    report say the same."""
+    """Native code and finalizers that the garbage collector calls count for the collector. `--kind`
+    selects the same samples as the report counts."""
     with folder() as d:
         path = made(d + "/p.pb.gz", (50, *MAIN, "work:3"), (11, *MAIN, "work:3", *GC), (7, *MAIN, "work:4", GC[0]),
                     (12, *MAIN, "work:4", GC[0], "__del__:20"), (20, *MAIN, "load:6", "/lib/libc.so.6 read"))
@@ -62,8 +62,9 @@ def every_stack_with_it():
 
 @case
 def without_python():
-    """If no Python function called the collector, as at the interpreter's end, its native functions
-    count for the collector. Other native functions count for themselves."""
+    """If no Python function called the garbage collector, as at the interpreter's end, the
+    collector's native functions count for the collector. Other native functions count for
+    themselves."""
     with folder() as d:
         path = made(d + "/p.pb.gz", (60, *MAIN), (25, "/bin/python3 Py_Finalize", GC[0], "/bin/python3 subtract_refs", "/bin/python3 visit_decref"),
                     (10, "/bin/python3 Py_Finalize", GC[0]), (5, "/bin/python3 Py_Finalize", "/bin/python3 visit_decref"))
@@ -73,8 +74,9 @@ def without_python():
 
 @case
 def in_other_commands():
-    """diff says the collector's share on both sides. --native=leaf leaves out native frames
-    that aren't below the innermost Python frame, but keeps the collector's above a finalizer."""
+    """`krait diff` shows the collector's share on both sides. --native=leaf leaves out native
+    frames that aren't below the innermost Python frame, but keeps the collector's above a
+    finalizer."""
     with folder() as d:
         a = made(d + "/a.pb.gz", (90, *MAIN, "work:3"), (6, *MAIN, "work:3", *GC), (4, *MAIN, "work:4", GC[0], "__del__:20"))
         b = made(d + "/b.pb.gz", (75, *MAIN, "work:3"), (25, *MAIN, "work:3", *GC))
@@ -91,8 +93,8 @@ def in_other_commands():
 
 @case
 def told_first():
-    """If the collector takes more than any function takes without it, the first sentence names the
-    collector and the code that calls it."""
+    """If the collector takes more time than any function takes without the collector, the report's
+    first sentence names the collector and the code that calls it."""
     with folder() as d:
         def said(*stacks):
             return report(made(d + "/p.pb.gz", *stacks))["summary"]
@@ -104,14 +106,14 @@ def told_first():
         got = said(*rest, (17, *MAIN, "load:9", "f:1", *GC), (16, *MAIN, "load:9", "g:2", *GC), (7, *MAIN, "h:3", *GC))
         check(got == words + ", called from app.load", "of what more than half is called in: " + got)
         check(said(*rest, (40, "/lib/libc.so.6 start", *GC)) == words, "from no Python code")
-        # Work of a finalizer that collects again counts for the first collection.
+        # a finalizer starts a second collection; its work counts for the first one
         check(said(*rest, (40, *MAIN, "work:5", GC[0], "__del__:7", *GC)) == words + ", called from app.py:5", "finalizer")
         got = said((25, *MAIN, "work:5", *GC), (30, *MAIN, "work:5"), (45, *MAIN, "a:3"))
         check(got == "55 % of the CPU time is at app.py:5 (work), 25 of these 55 % in the garbage collector", got)
 
 
-# The program times its own collections: of cycles alone, of cycles with finalizers, of cycles with
-# weak references' callbacks.
+# A program that measures the time of its own collections: of cycles alone, of cycles with
+# finalizers, of cycles with callbacks of weak references.
 MEASURED = """
 import gc, sys, time, weakref
 spent = begun = 0.0
@@ -152,8 +154,8 @@ sys.stdout.write("%.4f" % (spent / time.thread_time()))
 
 
 def measured():
-    """Returns (name, path) of interpreters that record whether a collection is under way, which
-    they do from 3.9 on. In the full tier, one of each version; else three."""
+    """Returns (name, path) of the interpreters that record whether a collection is under way, as
+    all do since 3.9. In the full tier these are one of each version; else three."""
     found = {}
     for name, version, kind, path in kit.interpreters():
         if version >= (3, 9) and kind in ("static", "shared", "tailcall"):
@@ -178,8 +180,8 @@ def check_measured(name, path, d, *args):
 
 @case
 def as_the_program_measures():
-    """The collector's share equals that by gc.callbacks and the thread's CPU time, finalizers and
-    callbacks of weak references included."""
+    """The collector's share equals the share that the program measures by gc.callbacks and its
+    thread's CPU time. It includes finalizers and callbacks of weak references."""
     with folder() as d:
         for name, path in measured():
             check_measured(name, path, d)
@@ -194,8 +196,8 @@ def as_the_program_measures_with_all_native_frames():
 
 @case
 def top_says_it():
-    """krait top shows the collector's share of all time, which equals the program's own measure,
-    and its share of each function's own time."""
+    """krait top shows the collector's share of all time, which equals the program's own measure. It
+    also shows the collector's share of each function's own time."""
     done = krait("top", "-F", 999, "-i", "60s", "--json", "--", kit.PYTHON, "-c", MEASURED)
     shown, truth = json.loads(done.stdout), 100 * float(re.search(r"0\.\d{4}", done.stderr)[0])
     check(abs(shown["last"]["gc_percent"] - truth) < 5, "%s, not %s" % (shown["last"], truth))
@@ -204,8 +206,8 @@ def top_says_it():
     check(rows["work"] == 0 and rows["deeper"] > 90, str(rows))
 
 
-# One thread sleeps in a finalizer, within a collection. Meanwhile another thread runs Python
-# functions that map() and sum(), which are C, call.
+# A program in which one thread sleeps in a finalizer, within a collection. Meanwhile another thread
+# runs Python functions that map() and sum(), which are C functions, call.
 BESIDE = """
 import gc, threading, time
 class Sleeps:
@@ -229,7 +231,7 @@ gc.collect()
 @case
 def not_what_runs_beside_it():
     """While a collection is under way, code of another thread doesn't count for the collector, and
-    its stacks are the usual ones."""
+    this thread's stacks are the usual ones."""
     with folder() as d:
         out = d + "/p.pb.gz"
         done = krait("record", "-q", "-o", out, "--", kit.PYTHON, "-c", BESIDE)

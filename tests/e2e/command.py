@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait record -- COMMAND, and signals: which exit code krait ends with, what is written, what is
-left behind."""
+"""krait record -- COMMAND, and signals: with which exit code krait ends, what it writes, and what
+it leaves behind."""
 import contextlib
 import fcntl
 import json
@@ -42,7 +42,7 @@ def exit_codes():
 
 @kit.case
 def script_without_its_interpreter():
-    """A script whose interpreter is missing: the error doesn't say that the script can't be
+    """If the interpreter of a script is missing, krait's error doesn't say that the script can't be
     found."""
     with folder() as d:
         with open(d + "/script", "w") as f:
@@ -53,8 +53,8 @@ def script_without_its_interpreter():
 
 @kit.case
 def from_the_first_instruction():
-    """The profile has samples of the command's first imports. The command's standard streams are
-    those of krait."""
+    """The profile has samples of the imports with which the command's interpreter starts. The
+    command's standard streams are those of krait."""
     with folder() as d:
         done = krait("record", "-F", 4999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      "import sys; print(sys.stdin.read() * 2); import decimal, asyncio, json\n"
@@ -68,8 +68,8 @@ def from_the_first_instruction():
 
 @kit.case
 def known_before_it_runs():
-    """krait knows the command's interpreter before the first sample. The command is a path, a name,
-    a script, or a script that starts the interpreter by env."""
+    """krait knows the command's interpreter before the first sample, whether the command is given
+    as a path, a name, a script, or a script that starts the interpreter through env."""
     kit.need("python3")
     with open(kit.PYTHON, "rb") as f:
         try:
@@ -89,8 +89,8 @@ def known_before_it_runs():
             check(done.returncode == 0, done.stderr)
             with open(d + "/o.json") as f:
                 outcomes = json.load(f)["outcomes"]
-            # Of these programs, only `env` may have exec'ed another program before krait could look
-            # at it.
+            # Only if the command is `env` may it have exec'ed another program before krait could
+            # look at it.
             check("gone before" not in done.stderr or command == [d + "/env"], done.stderr)
             check(outcomes["PENDING"] == 0, "%s: %d samples weren't walked" % (
                 command, outcomes["PENDING"]))
@@ -109,8 +109,8 @@ def duration_ends_the_recording():
 
 @kit.case
 def how_it_ended():
-    """A comment of the recording says how the command ended. The comment of a merged recording
-    counts the runs that were recorded whole."""
+    """A comment in the recording says how the command ended. The comment in a merged recording says
+    how many of the runs were recorded whole."""
     with folder() as d:
         def ended(name):
             return [c[len("ended: "):] for c in kit.pprof.read("%s/%s.pb.gz" % (d, name)).comments if c.startswith("ended: ")]
@@ -151,8 +151,8 @@ if left:
 
 @kit.case
 def a_process_that_execs():
-    """A process that execs itself stays one process in the closing line, in --summary-json and in
-    the report."""
+    """A process that execs itself is counted as one process in the closing line, in --summary-json
+    and in the report."""
     with folder() as d:
         with open(d + "/again.py", "w") as f:
             f.write(AGAIN)
@@ -170,7 +170,7 @@ def a_process_that_execs():
 
 @kit.case
 def unwritable_output_runs_nothing():
-    """An output that can't be written is refused before the command runs."""
+    """If the output can't be written, krait says so and doesn't run the command."""
     with folder() as d:
         done = krait("record", "-o", d + "/none/o.folded", "--", "touch", d + "/ran")
         check(done.returncode == 1, "exit code %d" % done.returncode)
@@ -179,8 +179,8 @@ def unwritable_output_runs_nothing():
 
 @kit.case
 def lost_output_leaves_the_command():
-    """If the output can no longer be written, krait says so at once, and still waits for the
-    command's end."""
+    """If the output can't be written any more during the recording, krait says so at once, and
+    still waits for the command's end."""
     with folder() as d:
         done = krait("record", "-d", 0.3, "-o", "/dev/full", "--format", "folded", "--", "sh", "-c",
                      "%s -c '%s'; sleep 1; echo done" % (kit.PYTHON, SHORT), env=dict(os.environ, TMPDIR=d))
@@ -190,8 +190,8 @@ def lost_output_leaves_the_command():
 
 @kit.case
 def rate_of_short_threads():
-    """If threads live for 3 ms, krait reports no rate above the requested one, and no loss where
-    there was none."""
+    """If threads live for 3 ms only, krait doesn't report a rate above the requested one, and
+    doesn't report losses that didn't happen."""
     source = """
 import threading, time
 def work():
@@ -213,8 +213,8 @@ while time.time() < end:
 
 @kit.case
 def parts_of_the_cpu_time():
-    """With the modifier :u (user code alone) krait doesn't report the kernel's time as missing. If
-    no event came at all, krait doesn't say that the process slept."""
+    """With the event modifier :u (samples only in user mode) krait doesn't report the kernel's time
+    as missing. If no event came at all, krait doesn't say that the process slept."""
     reads = ("import os, time\nfd, b = os.open('/dev/zero', os.O_RDONLY), bytearray(1 << 20)\n"
              "while time.process_time() < 0.8: os.readv(fd, [b])\n"
              "t = os.times(); print(t.user / (t.user + t.system))")
@@ -232,7 +232,8 @@ def parts_of_the_cpu_time():
             check("alignment-faults" in done.stderr and "where they wait" not in done.stderr, done.stderr)
 
 
-# Two threads and a child, each with its own function and 0.4 s of CPU time.
+# A program with two threads and a child. Each of the three runs its own function for 0.4 s of CPU
+# time.
 PARTS = {"left": "while time.thread_time() < .4: json.loads(text)", "right": "while time.thread_time() < .4: zlib.compress(data)"}
 PARENT = """
 import json, subprocess, sys, threading, time, zlib
@@ -245,7 +246,8 @@ for t in threads: t.join()
 child.wait()
 """ % "\n".join("def %s():\n    %s" % part for part in PARTS.items())
 CHILD = "import time\ndef child():\n    while time.thread_time() < .4: pass\nchild()\n"
-# options; which of the three functions the recording has; a condition that each sample meets
+# options of record; which of the three functions the recording then has; a condition that each
+# sample meets
 SHOWN = (
     (["--process", "child.py"], "child", lambda s, names: s.labels["process"] == "child.py"),
     (["--thread", "left"], "left", lambda s, names: s.labels["thread"] == "left"),
@@ -266,7 +268,7 @@ SHOWN = (
 
 @kit.case
 def words_for_a_part():
-    """Filters given to record: the file has exactly the samples that pass the filters."""
+    """krait record is given filters: the file has exactly the samples that pass them."""
     with folder() as d:
         for name, text in (("parent.py", PARENT), ("child.py", CHILD)):
             with open("%s/%s" % (d, name), "w") as f:
@@ -281,16 +283,18 @@ def words_for_a_part():
                 check(fits(s, names), "%s: a sample of %s, %s" % (words, names, s.labels))
                 for name in seen.keys() & set(names):
                     seen[name] += s.values[0]
-            # Each function has about 400 samples: so its thread lives long enough to be named, even
-            # on a busy machine. At least 100 must pass the filters: a child's first samples may
-            # come before its name is known, and samples in the kernel aren't of kind native.
+            # Each function gets about 400 samples, so that its thread lives long enough to be
+            # named, even on a busy machine. At least 100 must pass the filters: a child's first
+            # samples may come before its name is known, and samples in the kernel aren't of kind
+            # native.
             check({name for name, n in seen.items() if n > 100} >= set(present.split()), "%s: %s" % (words, seen))
 
 
 @kit.case
 def output_apart():
-    """If the recording is written to standard output, the command's output is written to standard
-    error. If the recording is a file, the command's standard output is what it is without krait."""
+    """If krait writes the recording to standard output, it sends the command's output to standard
+    error. If the recording goes to a file, the command's standard output is the same as without
+    krait."""
     with folder() as d:
         for output, out in ("-", False), (d + "/o.folded", True):
             done = krait("record", "-q", "--format", "folded", "-o", output, "--", kit.PYTHON, "-c", "print('said by it');" + SHORT)
@@ -300,8 +304,8 @@ def output_apart():
 
 @kit.case
 def directories():
-    """Paths are shown relative to the working directory of their own process, also if several
-    processes are recorded."""
+    """Paths are shown relative to the working directory of the process that ran the file, also if
+    several processes are recorded."""
     with folder() as d:
         programs = []
         for name in "one", "two":
@@ -321,8 +325,8 @@ def directories():
 
 @kit.case
 def named_late():
-    """The main thread has its Python name even if `threading` is imported long after the thread's
-    first sample."""
+    """The profile shows the main thread's Python name even if the program imports `threading` long
+    after the thread's first sample."""
     source = "import time\n" \
              "while time.process_time() < .6: pass\n" \
              "import threading\nend = time.time() + 2.5\n" \
@@ -335,7 +339,7 @@ def named_late():
 
 
 def on_a_terminal(*args):
-    """Returns krait's messages on a terminal."""
+    """Runs krait on a pseudo-terminal. Returns its messages."""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execv(KRAIT, [KRAIT] + list(args))
@@ -343,7 +347,7 @@ def on_a_terminal(*args):
     try:
         while chunk := os.read(terminal, 4096):
             said += chunk
-    except OSError:  # EIO: the last process has closed the terminal
+    except OSError:  # EIO: the last process that used the terminal has closed it
         pass
     os.waitpid(pid, 0)
     os.close(terminal)
@@ -352,7 +356,7 @@ def on_a_terminal(*args):
 
 @kit.case
 def progress_line():
-    """krait says at which rate it samples, but only on a terminal."""
+    """While it records, krait says at which rate it samples, but only on a terminal."""
     with folder() as d, python() as target:
         args = ("record", "-p", str(target.pid), "-d", "0.8", "-o", d + "/o.svg")
         for rate, words in ((("-F", "499"), "Sampling at 499 Hz"),
@@ -399,7 +403,7 @@ def kill_leaves_no_half_file():
 
 @kit.case
 def interrupt_of_a_command():
-    """Ctrl-C reaches both the command and krait; the recording is written."""
+    """Ctrl-C sends SIGINT to both the command and krait; the recording is written."""
     with folder() as d:
         running = Background(KRAIT, "record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
                              kit.BUSY)
@@ -414,8 +418,8 @@ def interrupt_of_a_command():
 
 @kit.case
 def interrupt_of_a_background_job():
-    """If krait is a background job of a script, krait and its command ignore the SIGINT of Ctrl-C,
-    but kill -INT ends the recording."""
+    """If krait is a background job of a shell script, krait and its command ignore the SIGINT that
+    Ctrl-C sends, but kill -INT ends the recording."""
     leader, terminal = os.openpty()
 
     def begin():
@@ -439,9 +443,9 @@ def interrupt_of_a_background_job():
 
 @contextlib.contextmanager
 def held_up(d):
-    """A krait that is blocked in writing its output. Yields the descriptor from which the output
-    can be read."""
-    fifo = d + "/o.html"  # more bytes than a pipe holds
+    """Starts a krait, which blocks while it writes its output. Yields the descriptor from which the
+    output can be read."""
+    fifo = d + "/o.html"  # the page has more bytes than a pipe holds
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     with python() as target, kit.recorder(fifo, "-F", "999", "-p", target.pid) as running:
@@ -457,7 +461,7 @@ def held_up(d):
 
 @kit.case
 def second_interrupt_loses_nothing():
-    """While krait writes, a second Ctrl-C changes nothing: the page is whole."""
+    """A second Ctrl-C while krait writes its output changes nothing: the page is whole."""
     with folder() as d, held_up(d) as (process, reader):
         process.send_signal(signal.SIGINT)
         time.sleep(0.1)
@@ -472,7 +476,7 @@ def second_interrupt_loses_nothing():
 
 @kit.case
 def third_interrupt_aborts():
-    """The third Ctrl-C ends krait at once, by that signal."""
+    """The third Ctrl-C ends krait at once, by SIGINT."""
     with folder() as d, held_up(d) as (process, _):
         process.send_signal(signal.SIGINT)
         time.sleep(0.6)
@@ -498,7 +502,7 @@ if os.fork() == 0:
 
 
 def check_daemon(d, *options):
-    # a file and not a pipe, because the daemon would keep the pipe open
+    # The output goes to a file and not to a pipe, because the daemon would keep the pipe open.
     with open(d + "/said", "w") as said:
         code = subprocess.call([KRAIT, "record", "-o", d + "/o.folded", "--", kit.PYTHON, "-c",
                                 DAEMON, d + "/pid", *options], stdout=said, stderr=said, timeout=30)
@@ -537,8 +541,8 @@ def target_ends_recording_ends():
             check(running.process.returncode == 0, said)
 
 
-# A library that, after two seconds, writes nonsense into the first ring, as if the kernel had done
-# so.
+# A library that, two seconds after krait's start, writes nonsense into the first ring, as if the
+# kernel had done so.
 RINGS_FAIL = """
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -572,7 +576,7 @@ void *mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
 
 @kit.case
 def breaks_off():
-    """After an error in the middle of a recording, and an error at its end, the recording is
+    """If the recording fails in the middle, or fails at its end, what was recorded so far is
     written."""
     with folder() as d, python() as target:
         done = krait("record", "-p", target.pid, "-d", 10, "-F", 999, "-o", d + "/o.pb.gz",
@@ -584,7 +588,8 @@ def breaks_off():
 
 @kit.case
 def python_names_its_threads():
-    """A thread is shown under its name in Python, even while it changes its name in the kernel."""
+    """A thread is shown under its Python name, even while the program changes the thread's name in
+    the kernel."""
     source = """
 import ctypes, itertools, threading, time
 def worker():
@@ -604,8 +609,8 @@ threading.Thread(target=worker, name="in-python").start()
               "%d of %d are called %s" % (len(wrong), len(names), sorted(set(wrong))[:3]))
 
 
-# A library that makes updates of the BPF map MAP fail with errno ERROR, after FROM updates that
-# succeed.
+# A library that makes updates of the BPF map named MAP fail with the error number ERROR; the first
+# FROM updates succeed.
 REFUSED = """
 #define _GNU_SOURCE
 #include <bpf/bpf.h>
@@ -641,7 +646,7 @@ int bpf_map_update_batch(int fd, const void *keys, const void *values, __u32 *n,
 
 @kit.case
 def no_room_for_an_interpreter():
-    """If krait fails to add a process, it names the process and the reason."""
+    """If krait can't add a process to its maps, it names the process and the reason."""
     with folder() as d:
         env = kit.preloaded(d, REFUSED, 'MAP="layouts"', "FROM=0", "ERROR=ENOSPC")
         done = krait("record", "-d", 5, "-F", 999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
@@ -664,8 +669,8 @@ def no_room_for_children():
 
 @kit.case
 def no_ring():
-    """A CPU has no ring, as if the CPU had come online after krait began. krait says that records
-    are lost there, and not that a ring was full."""
+    """One CPU has no ring, as if it had come online after krait began. krait says that records of
+    this CPU are lost, and doesn't say that a ring was full."""
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         raise kit.Skip("one CPU")
@@ -679,8 +684,8 @@ def no_ring():
 
 @kit.case
 def children_too():
-    """Children of the processes of -p are recorded, present and later ones; --no-children leaves
-    children out."""
+    """-p also records the children of its processes, those that exist already and those that start
+    later; --no-children leaves children out."""
     source = """
 import os, time
 def early(): 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """krait in containers that lack a right. krait's refusal names exactly that right, and the command
-that it suggests works. Docker's profile is from the Go module moby/profiles, the older one from
-Debian's package containers-common."""
+that it suggests works. Docker's current seccomp profile is from the Go module moby/profiles, the
+older profile from Debian's package containers-common."""
 import json
 import os
 import re
@@ -21,7 +21,7 @@ COMMAND = ("/krait", "record", "-f", "--", "/usr/bin/python3", "-c", BUSY)
 
 
 def from_go():
-    """Returns default.json as it is in the Go module."""
+    """Returns Docker's seccomp profile default.json, from the Go module."""
     done = subprocess.run([ROOT + "/tests/setup/go.sh", "seccomp", "github.com/moby/profiles/seccomp@v0.2.3"], stdout=subprocess.PIPE,
                           encoding="utf-8", check=False)
     if done.returncode:
@@ -30,7 +30,8 @@ def from_go():
 
 
 def from_debian():
-    """Returns seccomp.json of the Debian package, which is unpacked and not installed."""
+    """Returns the older profile seccomp.json from the Debian package, which is unpacked and not
+    installed."""
     at = os.path.join(kit.CACHE, "containers-common")
     os.makedirs(at, exist_ok=True)
     path = at + "/usr/share/containers/seccomp.json"
@@ -61,8 +62,8 @@ def works(**kw):
 
 
 def refused(*words, **kw):
-    """Returns the sentence with which krait refuses. Checks that record and top both print this
-    sentence, and that doctor has it as the only check that fails."""
+    """Returns the sentence with which krait refuses. Checks that `record` and `top` both print this
+    sentence, and that it is the only failed check in `krait doctor`."""
     said = None
     for command in COMMAND, ("/krait", "top", "-d", "1"):
         code, _, err = sandbox.run(*command, **kw)
@@ -76,8 +77,8 @@ def refused(*words, **kw):
 
 
 def as_docker(said, profile, capabilities):
-    """Returns the rights that `docker run` would give with the options that krait's sentence names.
-    """
+    """Returns the rights that a container gets from `docker run` with the options that krait's
+    sentence names."""
     options = shlex.split(re.search(r"docker run (.*?) \.\.\.", said)[1])
     for option, value in zip(options[::2], options[1::2]):
         if option == "--cap-add":
@@ -90,7 +91,7 @@ def as_docker(said, profile, capabilities):
 
 
 def in_a_pod(said):
-    """Returns the capabilities that krait's sentence names for a pod."""
+    """Returns the capabilities that krait's sentence suggests for a pod."""
     found = re.search(r"capabilities: \{add: \[(.*?)\]", said)
     return tuple(found[1].split(", ")) if found else ()
 
@@ -118,8 +119,8 @@ OTHER = "setpriv --reuid 1000 --clear-groups /usr/bin/python3 -c '%s' & pid=$!; 
 
 @case
 def other_users():
-    """Another user's process needs CAP_SYS_PTRACE: krait names it, and works with the options of
-    docker run that it suggests."""
+    """To record another user's process, krait needs CAP_SYS_PTRACE. krait names it, and works with
+    the options of docker run that it suggests."""
     ready()
     profile, least = from_go(), DOCKER + ("BPF", "PERFMON")
     for command in ("record", "-f", "-d", "1"), ("dump",):
@@ -144,8 +145,8 @@ def readme_recipe():
 
 @case
 def older_profile():
-    """An older profile allows bpf with CAP_SYS_ADMIN only: krait names the capabilities first, then
-    the profile."""
+    """An older profile allows bpf() with CAP_SYS_ADMIN only: krait's refusal names the missing
+    capabilities, and when it has those, the profile."""
     ready()
     profile = from_debian()
     said = refused("CAP_BPF, CAP_PERFMON missing", profile=profile)
@@ -157,7 +158,8 @@ def older_profile():
 
 @case
 def perf_forbidden():
-    """krait tells a profile that forbids perf_event_open alone from one that forbids bpf."""
+    """One seccomp profile forbids only perf_event_open, another forbids bpf: krait's refusal says
+    which of the two calls is forbidden."""
     ready()
     profile = {"defaultAction": "SCMP_ACT_ALLOW", "syscalls": [{"names": ["perf_event_open"], "action": "SCMP_ACT_ERRNO", "errnoRet": 1}]}
     said = refused("seccomp profile forbids perf_event_open()", profile=profile, capabilities=RIGHTS)
@@ -166,7 +168,8 @@ def perf_forbidden():
 
 @case
 def rootless():
-    """In a user namespace no capability helps; a krait on the host sees the programs there."""
+    """In a user namespace of its own (a rootless container) krait can't work with any capability. A
+    krait on the host can record the programs there."""
     ready()
     said = refused("user namespace", capabilities=RIGHTS, user=100000)
     check("on the host: sudo krait record" in said, said)
@@ -176,8 +179,8 @@ def rootless():
 
 
 class in_background:
-    """A container that runs in the background; .pid is the number that its program has on the host.
-    """
+    """A container that runs in the background; .pid is the process number of its program on the
+    host."""
 
     def __init__(self, d, *args, **kw):
         os.chmod(d, 0o755)
@@ -203,8 +206,8 @@ class in_background:
 
 @case
 def nested_pid_namespace():
-    """krait runs in a PID namespace inside of the container's. -p takes the process numbers of
-    krait's own namespace."""
+    """krait runs in a PID namespace inside the container's. -p takes process numbers of krait's own
+    namespace."""
     ready()
     kit.need("unshare")
     inner = "/usr/bin/python3 -c '%s' & pid=$!; sleep 1; /krait record -f -p $pid -d 1; code=$?; kill -9 $pid; exit $code" % kit.BUSY
@@ -215,14 +218,15 @@ def nested_pid_namespace():
 
 @case
 def gvisor():
-    """gVisor's kernel has no BPF: krait says so, and works with the runtime that it names, runc."""
+    """gVisor's kernel has no BPF: krait says so and suggests the runtime runc, with which it works.
+    """
     ready()
     kit.need("runsc")
     runtime = ["runsc", "--network=none", "--ignore-cgroups", "--platform=ptrace"]
     code, out, err = sandbox.run("/bin/uname", "-r", runtime=runtime)
     if code or out.strip() != "4.4.0":
         raise kit.Skip("runsc doesn't run here: %s" % (err or out).strip()[-200:])
-    # This version of runsc doesn't know CAP_BPF, and doesn't start with that capability.
+    # This version of runsc doesn't know CAP_BPF: it doesn't start a container with that capability.
     said = refused("this is gVisor", runtime=runtime)
     works(**as_docker(said, from_go(), RIGHTS))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A process counts as part of the container that its cgroup names only if nobody but root could
-give the cgroup that name.
+have given the cgroup that name.
 
 The cgroups are real ones: root's own, and a subtree that a user was given, as systemd does."""
 import contextlib
@@ -29,7 +29,8 @@ def running_in(at):
 
 
 def record(*args):
-    """Returns (samples of busy, krait's messages, containers in the labels of samples)."""
+    """Returns (the samples of busy(), krait's messages, the containers that the samples' labels
+    name)."""
     with folder() as d:
         out = d + "/x.pb.gz"
         done = krait("record", "-o", out, "-d", "0.5", "-F", "499", *args)
@@ -41,8 +42,8 @@ def record(*args):
 
 @case
 def roots():
-    """A container of an engine that root runs is found by its id, and its samples have the id as a
-    label."""
+    """If root runs the container engine, krait finds the container by its id, and the samples have
+    the id as a label."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, 0)) as at, running_in(at) as pid:
         samples, said, labels = record("--container", ID[:12])
         check(samples > 20, "%d samples: %s" % (samples, said))
@@ -66,7 +67,7 @@ def delegated_to_the_container():
 @case
 def users():
     """A cgroup to which a user gave a container's name doesn't count as that container. krait says
-    why, and what the user can do."""
+    why the cgroup doesn't count, and what the user can do."""
     with cgroup(("krait-test.slice", 0), ("user@%d.service" % NOBODY, NOBODY),
                 ("docker-%s.scope" % ID, NOBODY)) as at, running_in(at) as pid:
         samples, said, _ = record("--container", ID[:12])
@@ -84,7 +85,7 @@ def users():
 
 
 def leave_cgroups(pid):
-    """Moves the process to the root of each hierarchy."""
+    """Moves the process to the root cgroup of each hierarchy."""
     with open("/proc/self/mounts") as f:
         for line in f:
             _, at, kind = line.split()[:3]
@@ -155,7 +156,8 @@ def start(group, directory, *args):
 
 def move_late(recording, programs, group, directory, to, to_group):
     """While krait is stopped, a program starts and moves to another directory or cgroup, and then a
-    second program starts where the first one was. Each must be shown where it is."""
+    second program starts where the first one was. krait must show each program in the directory
+    and cgroup in which it is."""
     os.kill(recording.pid, signal.SIGSTOP)
     mover = start(group, directory, programs + "/moves.py", to, to_group)
     check(mover.stdout.readline() == b"moved\n", "it hasn't moved")
@@ -167,8 +169,9 @@ def move_late(recording, programs, group, directory, to, to_group):
 
 @case
 def moved():
-    """A process moves to another directory or cgroup after its first sample, and krait reads the
-    new one. For a process that starts where the first one did, it must not use the new one."""
+    """A process moves to another directory or cgroup after its first sample, which krait reads
+    then. For another process that starts where the first one did, krait must not use what it
+    read."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, 0)) as at, \
             cgroup(("krait-other.slice", 0), ("docker-%s.scope" % OTHER, 0)) as other, folder() as d:
         out, *dirs = (os.path.join(d, name) for name in ("x.pb.gz", "here", "there", "home"))
@@ -179,7 +182,7 @@ def moved():
             with open("%s/%s.py" % (d, name), "w") as f:
                 f.write(text)
         with kit.recorder(out, "-F", "999") as recording:
-            kit.python().stop()  # now krait knows the interpreter
+            kit.python().stop()  # now krait knows this interpreter
             move_late(recording, d, at, here, there, at)
             move_late(recording, d, at, home, home, other)
             recording.finish()

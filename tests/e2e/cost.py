@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""CPU time of a running krait and of the children that read for it, as the kernel counts it."""
+"""Measures the CPU time of a running krait and of its child processes that read for it, as the
+kernel counts it."""
 import os
 import time
 
 MOST = 0.05  # the part of a CPU that krait may take
 SECONDS = 3
-# krait is judged by the cheapest of this many windows, because on a busy machine one reading may
-# take long
+# krait is judged by the best of this many windows, because on a busy machine one reading may take
+# long
 WINDOWS = 3
 
 
@@ -18,7 +19,8 @@ def tasks(pid):
 
 
 def cpu(pid):
-    """CPU seconds of a process by its own clock, which includes threads that have ended."""
+    """Returns the CPU seconds of a process by its own clock, which includes threads that have
+    ended."""
     try:
         return time.clock_gettime(~pid << 3 | 2)
     except OSError:
@@ -34,8 +36,8 @@ def share(pid, seconds=SECONDS):
 
 
 def soon(pid, windows=WINDOWS):
-    """Measures several windows. Returns which part of a CPU krait takes in the first window in
-    which that is at most MOST. If there is no such window, returns the least part."""
+    """Measures several windows. As soon as krait takes at most the part MOST of a CPU in a window,
+    returns that part. If there is no such window, returns the smallest part."""
     least = 1.0
     for _ in range(windows):
         least = min(least, share(pid))

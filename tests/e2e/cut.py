@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stacks so deep that krait doesn't reach their outermost Python frames. Each native frame must
-still come right after the Python frame that called it."""
+"""Stacks that are so deep that krait doesn't reach their outermost Python frames. Still each native
+frame must come right after the Python frame that called it."""
 import sys
 
 import kit
 from kit import Background, Skip, check, folder, krait
 
-# low() calls itself in one evaluation loop, more often than a stack has frames (1,024). middle()
-# and leaf() each run in an evaluation loop of their own, which sorted() calls.
+# A program in which low() calls itself in one evaluation loop, more often than a stack has frames
+# (1,024). middle() and leaf() each run in an evaluation loop of their own, which sorted() calls.
 DEEP = """
 import sys
 sys.setrecursionlimit(5000)
@@ -42,9 +42,9 @@ def once_each(stack):
 
 
 def stacks(d, pid, native, expected):
-    """Records. Returns two lists: how many stacks have leaf() innermost, and which of these are
-    wrong. In a right stack, a mark stands for the frames that weren't reached, and @expected
-    follows it."""
+    """Records the program. Returns two lists: how many stacks have leaf() innermost, and which of
+    these are wrong. In a right stack, a mark stands for the frames that weren't reached, and
+    @expected follows it."""
     done = krait("record", "-p", pid, "-d", "0.6", "-F", "499", "--native=" + native, "-o", d + "/o.pb.gz")
     check(done.returncode == 0, done.stderr)
     profile = kit.pprof.read(d + "/o.pb.gz")
@@ -55,7 +55,7 @@ def stacks(d, pid, native, expected):
 
 @kit.case
 def outermost_loop():
-    """The stacks are right with interpreters from 3.11 on, where one evaluation loop runs many
+    """The stacks are right with interpreters since 3.11, in which one evaluation loop runs many
     Python functions."""
     tested = {version: path for _, version, kind, path in kit.interpreters() if version >= (3, 11) and kind == "static"}
     if not tested:

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# deb.sh [SUITE]...: the Debian package is built and checked by lintian here. Then, in a bare root
-# of each suite (bookworm, trixie, sid), it is installed, runs its own test, follows debconf's
-# answers, and is removed without a trace. Needs root.
+# deb.sh [SUITE]...: builds the Debian package on this machine and checks it with lintian. Then the
+# package is installed into an otherwise empty root of each suite (bookworm, trixie, sid), runs its
+# own test there, follows debconf's answers, and is removed without a trace. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 . tests/setup/common.sh
@@ -22,8 +22,8 @@ mirror=$(debian_mirror) || lacks "no Debian mirror"
 work=$(mktemp -d)
 trap 'rm -rf --one-file-system "$work"' EXIT
 
-# Two lists name the packages of a build; they must agree. The compiler, libc and make are
-# build-essential.
+# Two lists name the packages that a build needs, and must agree. The compiler, libc and make aren't
+# compared: they are build-essential.
 same_needs() {
 	local needs line
 	needs=" $(sed -n '/^Build-Depends:/,/^Standards/p' packaging/debian/control | tr -cs 'a-z0-9-' ' ') "
@@ -43,14 +43,15 @@ lint() {
 }
 
 in_root() { tests/setup/in-root.sh "$root" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 "$@"; }
-# told GROUP FORGET: gives debconf, before it asks, the answers to its two questions (true or false)
+# told GROUP FORGET: before debconf asks its two questions, gives it the answers GROUP and FORGET
+# (true or false)
 told() {
 	printf 'krait krait/group boolean %s\nkrait krait/forget boolean %s\n' "$1" "$2" | in_root debconf-set-selections
 }
 install_it() { in_root apt-get install -y -q "$PWD/build/deb/$deb" >>"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }; }
 remove_it() { in_root apt-get purge -y -q krait >>"$work/log" 2>&1; }
-# Lists all files and groups, but not the records of dpkg, apt and debconf, nor root's cache, which
-# the package's own test fills.
+# Lists all files and groups of the bare root, except the records of dpkg, apt and debconf, and
+# root's cache, which the package's own test fills.
 listed() {
 	( cd "$root" && find . -xdev -path ./tmp -prune -o -path ./root/.cache -prune -o -path ./run -prune -o -path ./var/cache -prune -o -path ./var/lib/apt -prune -o \
 		-path ./var/log -prune -o -path ./var/lib/dpkg -prune -o -name '*-' -prune -o -print | LC_ALL=C sort; cut -d: -f1 etc/group )
@@ -62,14 +63,15 @@ mode_is() {
 	[ "$(stat -c '%a %g' "$root/usr/bin/krait")" = "$1 $gid" ] || { stat "$root/usr/bin/krait"; return 1; }
 }
 no_capabilities() { [ -z "$(getcap "$root/usr/bin/krait")" ]; }
-# The agent's unit is installed but not enabled, and its user exists.
+# The agent's systemd unit is installed but not enabled, and the agent's user exists.
 agent_waits() {
 	[ -n "$(find "$root/usr/lib/systemd/system" "$root/lib/systemd/system" -name krait-agent.service 2>/dev/null)" ] &&
 		grep -q '^krait:' "$root/etc/passwd" &&
 		[ -z "$(find "$root/etc/systemd" -name 'krait-agent*' 2>/dev/null)" ]
 }
 no_user() { ! grep -q '^krait:' "$root/etc/passwd"; }
-keeps_recordings() { # purging leaves a store that debconf wasn't told to remove
+# Purging the package leaves a store of the agent, unless debconf was told to remove it.
+keeps_recordings() {
 	mkdir "$root/var/lib/krait" && touch "$root/var/lib/krait/store.db" && remove_it && [ -e "$root/var/lib/krait/store.db" ] && rm -r "$root/var/lib/krait"
 }
 group_runs() { # Checks that a member of the group records, and that the profile has the function.
@@ -86,7 +88,8 @@ busy_of_alice()" && grep -q busy_of_alice a.folded && runuser -u alice -- mkdir 
 one_suite() {
 	local suite=$1
 	root=$work/$suite
-	# Without this machine's settings, apt may find the package lists of a frozen mirror too old.
+	# apt in the new root gets this machine's setting, because it may find the package lists of a
+	# frozen mirror too old.
 	mmdebstrap --quiet --aptopt="$(apt-config dump Acquire::Check-Valid-Until)" --variant=minbase --include=python3,adduser,debconf "$suite" "$root" "deb $mirror $suite main" \
 		>"$work/log" 2>&1 || { echo "SKIP deb $suite: no root: $(tail -n 1 "$work/log")"; return; }
 	rm -f "$root/etc/dpkg/dpkg.cfg.d"/*

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the machine and its limits do to krait: a clock that is set, krait stopped, few descriptors
-and processes, a full disk.
-
-Each case checks the message that the user reads. The program's CPU time, the monotonic clock and
-the limits tell what must be recorded."""
+"""What the machine and its limits do to krait: the clock is set, krait is stopped, there are few
+descriptors or processes, a disk is full. Each case checks the message that the user reads. The
+program's CPU time, the monotonic clock and the limits tell what must be recorded."""
 import json
 import os
 import resource
@@ -19,8 +17,8 @@ from kit import Background, case, check, folder, krait, python
 
 NOBODY = 65534
 
-# Each call is of a new function, with a line table of 16 KiB: three seconds of that are more than
-# the rings hold.
+# A program in which each call is of a new function, with a line table of 16 KiB: three seconds of
+# such calls are more than the rings hold.
 CHURN = r"""
 import sys
 names = {}
@@ -88,8 +86,8 @@ def summary_of(d):
 
 @case
 def clock_is_set():
-    """The clock is set an hour forward and back: durations, times and numbers of samples are right
-    by the monotonic clock."""
+    """The clock is set an hour forward and back: the recording's durations, times and numbers of
+    samples are right by the monotonic clock."""
     with folder() as d, python() as target:
         kit.runs(target.pid, 0.1)
         env, before, begin = kit.preloaded(d, CLOCK), kit.cpu_seconds(target.pid), time.monotonic()
@@ -104,7 +102,7 @@ def clock_is_set():
         check(abs(summary["samples"] - summary["due"]) < 0.1 * summary["due"] + 5,
               "%d samples, %d due" % (summary["samples"], summary["due"]))
         times = [s.labels["time"] for s in profile.samples]
-        # the times in this format are milliseconds
+        # the times in this format are in milliseconds
         check(0 <= min(times) and max(times) < 1e9 * (summary["wall_seconds"] + 0.001),
               "%d to %d ns of %.3f s" % (min(times), max(times), summary["wall_seconds"]))
         kit.sees(d + "/o.pb.gz")
@@ -112,8 +110,8 @@ def clock_is_set():
 
 @case
 def stopped():
-    """krait is stopped for 3 s (SIGSTOP, SIGCONT): lost records are counted and reported, and the
-    rest is right."""
+    """krait is stopped for 3 s (SIGSTOP, SIGCONT): krait counts and reports the lost records, and
+    the samples that it has are right."""
     with folder() as d, Background(kit.PYTHON, "-c", CHURN, 100) as target:
         with Background(kit.KRAIT, "record", "-F", 9999, "-p", target.pid, "-d", 4.5, "-o", d + "/o.pb.gz",
                         "--summary-json", d + "/s.json") as running:
@@ -132,7 +130,7 @@ def stopped():
         check("%d records lost" % lost in said, "krait doesn't say how many records were lost: " + said)
         check("doesn't answer" not in said, "krait blames other programs: " + said)
         check(samples == summary["samples"], "%d samples in the file, %d taken" % (samples, summary["samples"]))
-        # Each sample is a record; a new stack and a new function come with two more.
+        # Each sample is a record; a new stack and a new function send two more records.
         check(summary["due"] <= 1.05 * (samples + lost) + 100,
               "%d samples and %d lost records of %d" % (samples, lost, summary["due"]))
         for sample in profile.samples:
@@ -143,15 +141,16 @@ def stopped():
 
 @case
 def few_descriptors():
-    """With RLIMIT_NOFILE of about 64, krait names the limit, or works. It never says "the process
-    didn't run"."""
+    """With RLIMIT_NOFILE of about 64, krait either names the limit and refuses, or it works. It
+    never says "the process didn't run"."""
     def limit(n):
         return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (n, n))
     with folder() as d, python() as target:
         args = ["-F", 999, "-d", 0.3, "-o", d + "/o.pb.gz"]
         kit.refused(1, "ulimit -n", "top", "-n", 1, "-p", target.pid, preexec_fn=limit(40))
         kit.refused(1, "ulimit -n", "record", *args, preexec_fn=limit(40))
-        # With any number of descriptors krait names the limit and refuses, or it works.
+        # With any limit of descriptors from 64 on, krait either names the limit and refuses, or it
+        # works.
         for n in range(64, 4096, 32):
             done = krait("record", "-p", target.pid, *args, preexec_fn=limit(n))
             if done.returncode == 0:
@@ -163,8 +162,8 @@ def few_descriptors():
 
 @case
 def few_processes():
-    """RLIMIT_NPROC keeps an ordinary user's krait from starting threads and children. It records a
-    process of -p without any of these. A command can't be started, and krait says why."""
+    """RLIMIT_NPROC keeps an ordinary user's krait from starting threads and children. krait still
+    records a running process (-p) without them. It can't start a command, and says why."""
     def limit():
         resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
     user = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """krait dump as a user runs it: hung, stopped and large programs, filters, errors and their exit
-codes. The oracle tests that its stacks are right."""
+codes. tests/oracle tests that the stacks are right."""
 import ctypes
 import json
 import os
@@ -72,7 +72,8 @@ time.sleep(1000)
 
 @case
 def young_threads():
-    """Threads that live for a third of a second have the names that the program gave them."""
+    """A thread that lives only for a third of a second is shown under the name that the program
+    gave it."""
     versions = {version: path for _, version, kind, path in kit.interpreters()
                 if kind in ("static", "shared")}
     for version in [(2, 7), (3, 8), (3, 11), max(versions)]:
@@ -129,8 +130,8 @@ threading.Event().wait()
 
 @case
 def peers():
-    """For a thread that waits on a socket, krait shows the socket's peer. In this program each
-    thread is named after its peer."""
+    """For a thread that waits on a socket, krait shows the socket's peer. In the test's program
+    each thread has its peer as its name."""
     with kit.folder() as folder, ready(SOCKETS, folder) as target:
         said = krait("dump", "-p", target.pid).stdout
         threads = dump("-p", target.pid)[target.pid]["threads"]
@@ -147,7 +148,7 @@ def peers():
 
 @case
 def text():
-    """The text reads like a traceback: latest call last, with its line of source."""
+    """The text reads like a Python traceback: latest call last, each with its line of source."""
     with kit.folder() as folder:
         script = os.path.join(folder, "app.py")
         with open(script, "w") as f:
@@ -171,11 +172,11 @@ def text():
 def relative_names():
     """Up to 3.8 the interpreter keeps a script's name as it was typed. krait shows the script's
     text only if $PWD is the working directory. If the program has changed its directory, the
-    name would lead to another file."""
+    name would lead krait to another file."""
     executable = next((path for name, _, _, path in kit.interpreters() if name == "python3.8-pyenv"), None)
     if not executable:
         raise kit.Skip("no Python 3.8")
-    # starts the interpreter itself, because a shell in between would set PWD
+    # Runs the interpreter's own executable, because a shell script in between would set PWD.
     executable = subprocess.check_output([executable, "-c", "import sys; print(sys.executable)"], text=True).strip()
     with kit.folder() as folder:
         here, there = [os.path.join(folder, name) for name in ("here", "there")]
@@ -201,8 +202,8 @@ def columns(text):
 
 @case
 def odd_text():
-    """The marks below a line of source are in the right columns, also with wide and combining
-    characters. Control characters are left out of source and names."""
+    """krait dump puts the marks below a line of source into the right columns, also if the line has
+    wide or combining characters. It leaves control characters out of source and names."""
     call = "time.sleep(1000)"
     lines = ["a = '\u4e2d\u6587e\u0301\u202e\x9b';\tb = (%s, 1)" % call, "c = (%s, '%s')" % (call, "\xe9" * 300),
              "d = ('%s', %s)" % ("\xe9" * 300, call)]
@@ -231,7 +232,7 @@ def odd_text():
 
 @case
 def stopped():
-    """A process that SIGSTOP stopped is shown and stays stopped."""
+    """A process that SIGSTOP has stopped is shown and stays stopped."""
     with ready(SLEEPS, "2") as target:
         os.kill(target.pid, signal.SIGSTOP)
         wait_for(lambda: state(target.pid) == "T", 5)
@@ -259,8 +260,8 @@ time.sleep(1000)
 
 @case
 def frozen():
-    """If a program is frozen, as by `docker pause`, krait calls every thread frozen, even one that
-    was waiting."""
+    """If a program is frozen, as by `docker pause`, krait calls every thread frozen, even a thread
+    that waited before."""
     tried = 0
     for at, control, freeze, thaw in kit.freezers():
         try:
@@ -289,8 +290,8 @@ def frozen():
 
 
 def timed_dump(*args):
-    """Returns what dump() returns, and the CPU time that krait took. On a busy machine wall time
-    would prove nothing."""
+    """Returns what dump() returns, and the CPU time that krait took. Wall time would prove nothing
+    on a busy machine."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     found = dump(*args)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -326,7 +327,7 @@ child()
 
 @case
 def hundred_processes():
-    """100 processes take less than two seconds."""
+    """A dump of 100 processes takes less than two seconds."""
     with ready(FORKS) as target:
         found, took = timed_dump("-p", target.pid)
         for pid in found:
@@ -340,7 +341,8 @@ def hundred_processes():
 
 @case
 def running():
-    """A running thread is shown as it is at one instant, also inside C code."""
+    """A running thread is shown with its stack of one instant, also if it runs C code at that
+    instant."""
     source = """
 import sys, zlib
 def inner(n):
@@ -367,8 +369,8 @@ sys.stdout.write("ready"); sys.stdout.flush()
 
 @case
 def ready_to_run():
-    """A thread that another thread keeps from its CPU is called ready to run. Its stack doesn't
-    change in that time."""
+    """A thread that can't run because another thread uses its CPU is called ready to run. Its stack
+    stays the same until it runs."""
     cpu = max(os.sched_getaffinity(0))
 
     def there():
@@ -391,7 +393,7 @@ def ready_to_run():
 
 @case
 def several_run():
-    """Running threads of several processes are sampled together."""
+    """krait samples the running threads of several processes at the same time."""
     with python() as one, python() as two:
         found = dump("-p", one.pid, "-p", two.pid)
     for pid in (one.pid, two.pid):
@@ -401,8 +403,8 @@ def several_run():
 
 @case
 def whole_stack():
-    """By default C and kernel frames are shown below the innermost Python frame, with --native=full
-    all C frames. krait also says how long the thread has been blocked."""
+    """By default krait shows C and kernel frames below the innermost Python frame, and with
+    --native=full all C frames. krait also says how long the thread has been blocked."""
     source = """
 import sys, threading, time
 lock = threading.Lock()
@@ -432,11 +434,13 @@ TO_STOP = {"x86_64": (62, 200, 234, 101, 129, 297, 424), "aarch64": (129, 130, 1
 
 
 def forbid_stopping():
-    """Makes the kernel end this process if it makes one of the calls in TO_STOP (seccomp)."""
+    """Makes the kernel kill this process if it makes one of the system calls in TO_STOP (seccomp).
+    """
     calls = TO_STOP[os.uname().machine]
-    rows = [(0x20, 0, 0, 0)]  # loads the number of the system call
+    rows = [(0x20, 0, 0, 0)]  # the filter's first row loads the number of the system call
     rows += [(0x15, len(calls) - i, 0, call) for i, call in enumerate(calls)]
-    # the two results of the filter: the call is allowed, or the process is ended
+    # the filter's last two rows are its two results: the call is allowed, or the kernel kills the
+    # process
     rows += [(0x06, 0, 0, 0x7fff0000), (0x06, 0, 0, 0x80000000)]
     program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in rows))
     filters = struct.pack("HP", len(rows), ctypes.addressof(program))
@@ -447,8 +451,8 @@ def forbid_stopping():
 
 @case
 def stops_nobody():
-    """krait stops no thread, traces none, and sends none a signal. In this test the kernel kills
-    krait if it makes such a call, and krait still shows everything."""
+    """krait stops no thread, traces none, and sends no signals. In this test the kernel would kill
+    krait if it made such a call; krait still shows everything."""
     if os.uname().machine not in TO_STOP:
         raise kit.Skip("the numbers of the calls aren't known")
     done = subprocess.run([kit.PYTHON, "-c", "import os; os.kill(os.getpid(), 0)"], preexec_fn=forbid_stopping,
@@ -466,7 +470,7 @@ def stops_nobody():
 
 @case
 def repeated():
-    """Repeated frames of a function that calls itself from one line are summed up as in CPython's
+    """If a function calls itself from one line, its repeated frames are summed up as in CPython's
     own traceback."""
     source = """
 import sys, time, traceback
@@ -501,8 +505,8 @@ def short_waits():
     check(len(spans) > 10 and 1 < max(spans) < 95, "%s in %s" % (spans, said[0]))
 
 
-# Functions without unwind information. The file has so much of such code that krait makes its
-# unwind rows in a second step, after those of the file's other code.
+# Functions without unwind information. The file has so much code without it that krait makes the
+# unwind rows of this code in a second step, after the rows of the file's other code.
 BARE = """
 .text
 .globl hold, spin
@@ -534,7 +538,8 @@ ret
 
 @case
 def bare_code():
-    """The first dump of a process, without anything cached, shows whole stacks as well."""
+    """A process runs functions without unwind information. Its first dump, without anything cached,
+    already shows whole stacks."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("krait doesn't read this machine's instructions")
     kit.need("gcc")
@@ -557,7 +562,7 @@ def bare_code():
                              env=dict(os.environ, XDG_CACHE_HOME=os.path.join(folder, function)))
                 thread, = json.loads(done.stdout)["processes"][0]["threads"]
                 if thread["state"] == "runnable":
-                    continue  # the thread hasn't had a turn on the CPU in all this time
+                    continue  # the thread didn't get a CPU while krait sampled
                 native = names(thread, "native")
                 check(function in native and native[0] == "_start" and not names(thread, "mark"),
                       str(thread))
@@ -566,7 +571,7 @@ def bare_code():
 @case
 def uninterruptible():
     """A process is in state D and holds the GIL, because it waits in vfork() until its child execs:
-    krait shows the stacks of both threads of the process."""
+    krait shows the stacks of both of the process's threads."""
     source = """
 import os, sys, threading, time
 def other():
@@ -592,8 +597,8 @@ spawns()
 
 @case
 def file_io():
-    """A thread hangs in reading a file whose file system doesn't answer. The main thread waits for
-    that thread. Nobody holds the GIL. krait shows both."""
+    """A thread hangs while it reads a file whose file system doesn't answer. The main thread waits
+    for that thread. Nobody holds the GIL. krait shows both threads."""
     source = """
 import os, sys, threading
 def reads(fd):
@@ -615,8 +620,8 @@ thread.join()
 
 @case
 def locked():
-    """A process hangs in mmap() while its list of mappings is locked. Nobody can read the process's
-    memory in that time, and krait doesn't wait for it."""
+    """A process hangs in mmap() while its list of mappings is locked. Meanwhile nobody can read the
+    process's memory, and krait doesn't wait for it."""
     with hanging(LOCKED, Mute.WRITE) as (target, _):
         process = dump("-p", target.pid)[target.pid]
         text = krait("dump", "-p", target.pid)
@@ -640,7 +645,7 @@ def locked():
 
 @case
 def children():
-    """-p also takes the process's children; --no-children leaves them out."""
+    """-p also takes the children of its process; --no-children leaves the children out."""
     parent = "import subprocess, sys; subprocess.run([sys.executable, '-c', %r])" % SLEEPS
     with ready(parent) as target:
         both = dump("-p", target.pid)
@@ -670,14 +675,15 @@ def not_python():
         check("__libc_start_main" in names(thread, "native"), str(thread))
     with open("/proc/2/comm") as f:
         if f.read() != "kthreadd\n":
-            return  # inside a PID namespace, process 2 isn't the kernel's kthreadd
+            return  # in a PID namespace of a container, process 2 isn't the kernel's kthreadd
     thread, = dump("-p", 2)[2]["threads"]
     check("kthreadd" in names(thread, "kernel") and not thread["system_call"], str(thread))
 
 
 @case
 def all_processes():
-    """Without -p all Python processes are shown, with --comm all Python processes of that name."""
+    """Without -p krait dump shows all Python processes, with --comm all Python processes of that
+    name."""
     with ready(SLEEPS) as one, ready(SLEEPS) as two:
         check({one.pid, two.pid} <= set(dump()), "krait doesn't show all Python processes")
         check({one.pid, two.pid} <= set(dump("--comm", "pyth*")), "krait doesn't show all processes of that name")
@@ -704,7 +710,8 @@ def ends_meanwhile():
     ended, and shows the others."""
     for args in (), ("--json",):
         with ready(SLEEPS, "1000") as long, ready(SLEEPS) as ends, ready(SLEEPS) as stays:
-            # What krait says of the first process is more than a pipe holds.
+            # krait's text about the first process is more than a pipe holds. So krait waits here
+            # before it reads the second process.
             with kit.Background(kit.KRAIT, "dump", *args, "-p", long.pid, "-p", ends.pid, "-p", stays.pid,
                                 stdout=subprocess.PIPE) as dumps:
                 wait_for(lambda: waits_for_reader(dumps.pid), 20)
@@ -722,8 +729,8 @@ def ends_meanwhile():
 
 @case
 def ended():
-    """krait says that a process is a zombie, or that its first thread has ended. It calls neither
-    \"not Python\"."""
+    """If a process is a zombie, or its first thread has ended, krait says so. It calls neither
+    process "not Python"."""
     with kit.Background(kit.PYTHON, "-c", "", stdout=subprocess.PIPE) as target:
         wait_for(lambda: state(target.pid) == "Z", 5)
         process = dump("-p", target.pid)[target.pid]
@@ -744,8 +751,8 @@ def ended():
 
 @case
 def no_frames():
-    """Without native and kernel frames, a program in C has no frames. Its stack is then "[no
-    stack]", and isn't called incomplete."""
+    """With the options that leave out native and kernel frames, a program in C has no frames. krait
+    then shows its stack as "[no stack]", and doesn't call it incomplete."""
     with kit.Background("sleep", "100") as target:
         wait_for(lambda: state(target.pid) == "S", 5)
         thread, = dump("-p", target.pid, "--native=none", "--no-kernel")[target.pid]["threads"]
@@ -754,8 +761,8 @@ def no_frames():
 
 @case
 def thread_number():
-    """If the number of a thread is given as a process's, the error names the process to which the
-    thread belongs."""
+    """If -p is given the number of a thread, the error names the process to which the thread
+    belongs."""
     with ready(SLEEPS, "1") as target:
         tid = max(map(int, os.listdir("/proc/%d/task" % target.pid)))
         for command in "dump", "top", "record":
@@ -800,8 +807,8 @@ time.sleep(1000)
 
 @case
 def short_sleeps():
-    """If a thread wakes up while krait reads it, krait reads the thread again. It doesn't show the
-    thread as blocked at an unknown place."""
+    """If a thread wakes up while krait reads it, krait reads the thread again, and doesn't show it
+    as blocked at an unknown place."""
     with kit.Background(kit.PYTHON, "-c", NAPS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)
         for _ in range(30):
@@ -822,8 +829,8 @@ spin()
 @case
 def gil_changes_hands():
     """krait reads one thread after the other. Between two readings, another thread may get the GIL.
-    krait doesn't call a thread the holder if that thread's own state says that it doesn't hold
-    the GIL."""
+    krait doesn't name a thread as the holder if that thread's own state says that it doesn't
+    hold the GIL."""
     claims = 0
     with kit.Background(kit.PYTHON, "-c", SPINS, stdout=subprocess.PIPE) as target:
         target.process.stdout.read(5)
@@ -853,8 +860,8 @@ def stopped_without_gil():
         os.kill(target.pid, signal.SIGSTOP)
         wait_for(lambda: state(target.pid) == "T", 5)
         threads = dump("-p", target.pid)[target.pid]["threads"]
-    # Before the stop, krait has read `hangs`, in which one thread was in C code that keeps the GIL
-    # for ever.
+    # `hangs` is a dump from before the stop. In it, one thread was in C code that keeps the GIL for
+    # ever.
     holder, = (t for t in hangs if t["gil"] == "held")
     waiter, = (t for t in hangs if t["gil"] == "waiting")
     check(holder["state"] in ("running", "runnable") and holder["steady"] and names(holder)[-2:] == ["spin", "match"],
@@ -869,8 +876,8 @@ def stopped_without_gil():
 
 @case
 def errors():
-    """If krait can't do what it is asked for, it says so in one sentence and ends with the right
-    exit code."""
+    """If krait can't do what the command line asks for, it says so in one sentence and ends with
+    the right exit code."""
     refused(1, "no process 4194999", "dump", "-p", 4194999)
     refused(2, "not a process id", "dump", "-p", "init")
     refused(2, "--no-children needs", "dump", "--no-children")
@@ -879,8 +886,8 @@ def errors():
 
 @case
 def other_users():
-    """An ordinary user is told which right another user's process needs; their own processes are
-    shown."""
+    """An ordinary user who asks for another user's process is told which right this takes. The
+    user's own processes are shown."""
     kit.need("setpriv")
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
@@ -889,7 +896,7 @@ def other_users():
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
                               check=False)
     with kit.folder() as folder:
-        # "nobody" may not look into the build's folder, so the test copies krait.
+        # The user nobody may not look into the build's folder, so the test copies krait.
         copy = os.path.join(folder, "krait")
         subprocess.run(["cp", kit.KRAIT, copy], check=True)
         os.chmod(folder, 0o755)
@@ -900,13 +907,13 @@ def other_users():
                 check(len(done.stderr.splitlines()) == 1, done.stderr)
                 check(done.returncode == 3, "exit code %d: %s" % (done.returncode, done.stderr))
                 check("`sudo %s dump -p %d`" % (copy, target.pid) in done.stderr, done.stderr)
-                # The root user of a container may have no capabilities.
+                # Even the root user of a container may have no capabilities.
                 done = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", copy, "dump", "-p", "1"],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
                                       timeout=60, check=False)
                 check(done.returncode == 3 and "although this is root" in done.stderr
                       and "sudo" not in done.stderr, done.stderr)
-            # With these rights, the copy can do all that needs no kernel program.
+            # With these capabilities, the copy can do everything that needs no kernel program.
             with kit.Background(*nobody, kit.PYTHON, "-c", SLEEPS, "1",
                                 stdout=subprocess.PIPE) as target:
                 target.process.stdout.read(5)
@@ -915,8 +922,8 @@ def other_users():
                 check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
                 found, = json.loads(done.stdout)["processes"]
                 check([names(t)[-1] for t in found["threads"]] == ["sleeps_here"] * 2, str(found))
-            # Without the kernel program a running thread can't be sampled. Its stack is read while
-            # it runs, and is marked.
+            # Without the kernel program krait can't sample a running thread. It reads the stack
+            # while the thread runs, and marks the stack.
             with kit.Background(*nobody, kit.PYTHON, "-c", kit.BUSY) as target:
                 kit.runs(target.pid, 0.3)
                 done = as_nobody("-p", target.pid, "--json")
@@ -944,8 +951,8 @@ outer()
 
 @case
 def short():
-    """With --short each frame is a line; kernel frames are shown with -v alone. The program itself
-    says which frames are right."""
+    """With --short each frame is one line, and kernel frames are shown only with -v. The program
+    itself says which frames are right."""
     with kit.folder() as d:
         script = os.path.join(d, "tells.py")
         with open(script, "w") as f:
@@ -959,7 +966,7 @@ def short():
             whole, more = (krait("dump", "-p", target.pid, *args).stdout for args in ((), ("-v",)))
             kernel = names(dump("-p", target.pid)[target.pid]["threads"][0], "kernel")
     lines = text.splitlines()
-    # deep() sleeps in line 8, but took its own stack in line 6.
+    # deep() sleeps in line 8, but has read its own stack in line 6.
     want = [f.replace(script + ":6", script + ":8") if "deep" in f else f for f in frames[:-1]]
     got = [re.match(r"  (\S+) \((.*)\)$", line).expand(r"\1 \2") for line in lines[3:] if not line.startswith("  native: ")]
     check(len(want) == 4 and len(got) == len(want) and all(g.split(" ")[0] == w.split(" ")[0] and w.endswith(g.split(" ")[1].split("/")[-1])

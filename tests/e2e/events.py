@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Several events in one recording: each event is a value of the profile, and has the same counts as
-in a recording of this event alone. The truth is the kernel's own count for the process, which
-the program reads."""
+in a recording of this event alone. The truth is the kernel's own count of the events in the
+process, which the program reads."""
 import json
 import math
 import os
@@ -14,11 +14,11 @@ import kit
 from kit import check, folder
 
 PAGES, SLEEPS, SECONDS, DEPTH = 20000, 400, 1.5, 60
-# Each function says what the kernel counted while it ran.
+# A program with several functions. Each function prints what the kernel counted while it ran.
 WORKS = """
 import ctypes, json, mmap, os, resource, struct, time
-# getrusage() counts a fault once that the kernel tries twice; perf counts each. So the thread has a
-# perf event of its own: type, size, config.
+# getrusage() counts a page fault only once if the kernel tries it twice; perf counts both tries. So
+# the thread counts by a perf event of its own, made of type, size and config.
 call = {"x86_64": 298, "aarch64": 241}[os.uname().machine]
 attr = struct.pack("<IIQ", 1, 112, 2) + bytes(96)
 faulted = ctypes.CDLL(None).syscall(call, attr, 0, -1, -1, 0)
@@ -57,12 +57,13 @@ print(json.dumps(said))
 """ % globals()
 FUNCTIONS = ("faults", "switches", "works")
 CLOCK, FAULTS, SWITCHES = "cpu-clock", "page-faults/period=1/", "context-switches/period=1/"
-VALUES = ("page-faults", "context-switches", "cpu")  # counts() returns them in this order
+# the names of the values, in the order in which counts() returns these
+VALUES = ("page-faults", "context-switches", "cpu")
 
 
 class Recorded:
-    """A recording of WORKS. .sums: {(function, value): sum}; .truth: what the kernel counted in the
-    same functions."""
+    """A recording of the program WORKS. .sums is {(function, value): sum}; .truth is what the
+    kernel counted in these functions."""
 
     def __init__(self, d, *options):
         script, out = os.path.join(d, "works.py"), os.path.join(d, "o.pb.gz")
@@ -85,12 +86,13 @@ class Recorded:
                     self.sums[function, name] = self.sums.get((function, name), 0) + value
 
     def agrees(self, value):
-        """Checks for each function that the value is what the kernel counted."""
+        """Checks for each function that the recorded value is what the kernel counted."""
         for function in FUNCTIONS:
             truth = self.truth[function][VALUES.index(value)]
             got = self.sums.get((function, value), 0)
             if value == "cpu":
-                # what the kernel counted, and what the recording has, both as numbers of samples
+                # converts both what the kernel counted and what the recording has to numbers of
+                # samples
                 truth, got = truth * 999, got * 999 / 1e9
                 within = 4 * math.sqrt(truth) + 0.03 * truth + 3
             else:  # some events come before the program's first reading or after its last one
@@ -100,8 +102,8 @@ class Recorded:
 
 
 class Shown(Recorded):
-    """The values that krait top shows of WORKS, with .sums and .truth as in Recorded; top shows one
-    value at a time."""
+    """The values that krait top shows of the program WORKS, with .sums and .truth as in Recorded.
+    top shows only the value @value."""
 
     def __init__(self, d, value, *options):
         script = os.path.join(d, "works.py")
@@ -121,8 +123,8 @@ class Shown(Recorded):
 
 @kit.case
 def top_shows_each():
-    """krait top with three events shows the one that --value names, with its unit. Its numbers are
-    the kernel's own counts."""
+    """krait top with three events shows the event that --value names, with its unit. Its numbers
+    are the kernel's own counts."""
     events = "-e", CLOCK, "-e", FAULTS, "-e", SWITCHES
     with folder() as d:
         for value in VALUES:
@@ -163,8 +165,8 @@ def together_as_alone():
 
 @kit.case
 def closing_lines_name_each():
-    """The closing lines and --summary-json have the samples of each event. They add up to the
-    number of all samples."""
+    """The closing lines and --summary-json show the number of samples of each event. These numbers
+    add up to the number of all samples."""
     with folder() as d:
         got = Recorded(d, "-e", FAULTS, "-e", "cpu-clock/freq=499/", "-e", "cpu-migrations/period=1/")
         check(got.types == ["samples", "page-faults", "cpu", "cpu-migrations"], got.types)
@@ -181,8 +183,8 @@ def closing_lines_name_each():
 
 
 def of_one_event(path, out):
-    """Returns the recording without the second event: what -e cpu-clock alone would have recorded
-    with the same samples."""
+    """Returns the recording without the second event, as -e cpu-clock alone would have recorded the
+    same samples."""
     lines = kit.krait("report", path, "--format", "jsonl", "-o", "-", timeout=120).stdout.splitlines()
     with open(out, "w") as f:
         for line in map(json.loads, lines):
@@ -212,8 +214,8 @@ def compared_as_alone():
 
 @kit.case
 def stacks_stay_whole():
-    """A fast timer takes samples while krait walks the stack of a page fault. No stack of either
-    event has frames of the other event's walk, and all are whole."""
+    """A fast timer takes samples while krait walks the stack of a page fault. No stack of one event
+    contains frames from the walk of the other event, and all stacks are whole."""
     with folder() as d:
         got = Recorded(d, "-e", "cpu-clock/freq=20000/", "-e", FAULTS)
         expected = ["<module>"] + ["deep"] * (DEPTH + 1) + ["faults"]
@@ -222,7 +224,7 @@ def stacks_stay_whole():
             frames = [l.name for l in got.profile.stack(sample) if l.kind == "python"]
             if "deep" not in frames or "tell" in frames or "counts" in frames:
                 continue
-            if frames != expected:  # a sample was taken while the recursion began or ended
+            if frames != expected:  # A sample may be taken while the recursion begins or ends.
                 check(frames == expected[:len(frames)] and not sample.values[2], frames)
                 continue
             met[0] += sample.values[0]
@@ -233,8 +235,8 @@ def stacks_stay_whole():
 
 @kit.case
 def outcomes_of_each():
-    """There are separate notes on incomplete samples for each event. They say how many of the
-    event's samples have the mark."""
+    """krait notes incomplete samples separately for each event, and says how many of the event's
+    samples have the mark."""
     with folder() as d:
         got = Recorded(d, "-e", CLOCK, "-e", FAULTS)
         for i, (event, value) in enumerate((("cpu-clock", "cpu"), ("page-faults", "page-faults"))):
@@ -277,7 +279,7 @@ def too_few_of_one():
 
 @kit.case
 def none_came():
-    """If no event came at all, krait names all events that the user asked for."""
+    """If no event happened at all, krait names all events that the user asked for."""
     with folder() as d:
         done = kit.krait("record", "-e", "alignment-faults", "-e", "emulation-faults", "-o", d + "/o.pb.gz", "--",
                          kit.PYTHON, "-c", "", timeout=60)
@@ -286,7 +288,8 @@ def none_came():
 
 @kit.case
 def time_of_a_later_event():
-    """A trace shows the event whose value is a time, even if another event was asked for first."""
+    """A trace (a format with a time axis) shows the event whose value is a time, even if another
+    event was asked for first."""
     with folder() as d:
         out = d + "/o.trace.json"
         done = kit.krait("record", "-e", "page-faults", "-e", "cpu-clock", "-o", out, "--", kit.PYTHON, "-c",
@@ -304,7 +307,8 @@ def limited(soft):
 
 @kit.case
 def few_files():
-    """Many events need many descriptors. krait raises its own limit, but not the command's."""
+    """Recording many events takes many descriptors. krait raises its own limit of descriptors, but
+    not that of its command."""
     events = "cpu-clock page-faults minor-faults major-faults context-switches cpu-migrations alignment-faults emulation-faults"
     soft, program = 40, "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"
     with folder() as d:
@@ -315,7 +319,7 @@ def few_files():
 
 @kit.case
 def refuses():
-    """Events and rates that make no sense are refused with a sentence that says why."""
+    """krait refuses events and rates that make no sense, with a sentence that says why."""
     kit.refused(2, "events cpu-clock and task-clock would both be the value cpu", "record", "-e", "cpu-clock",
                 "-e", "task-clock", "-d", "1")
     kit.refused(2, "ask for less, or write the count of one event alone as NAME/period=N/", "record",

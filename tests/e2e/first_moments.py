@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The first moments of a recording: the mappings of a command are known before it runs, so hardly a
-sample of its start breaks off. The quickstart's program is recorded several times and the counts of
---summary-json are added up."""
+sample of its start breaks off. The test records the quickstart's program several times, and adds
+up the counts of --summary-json."""
 import collections
 import json
 import os
@@ -15,14 +15,15 @@ from kit import case, check
 # its unwind rows.
 LATE = {"outcomes": ["PENDING"], "native_outcomes": ["NO_SPACE", "UNMAPPED", "NO_ROWS"]}
 RUNS = 4
-WARM, COLD = 0.01, 0.02  # the largest share of samples that may come too early
+# the largest share of samples that may come too early, with and without a cache
+WARM, COLD = 0.01, 0.02
 # number of tries, because krait may not get a CPU on a machine that is busy with something else
 TRIES = 3
 
 
 def program():
-    """Returns the quickstart's program, or a program that needs only the standard library and takes
-    as long."""
+    """Returns the quickstart's command or, if its package isn't installed, one of the standard
+    library that takes as long."""
     source = subprocess.check_output(
         [kit.PYTHON, "-c", "import _pydecimal; print(_pydecimal.__file__)"], text=True).strip()
     if subprocess.run([kit.PYTHON, "-c", "import pygments"], stderr=subprocess.DEVNULL,
@@ -42,8 +43,8 @@ def record(cache, command):
 
 
 def late_share(warm):
-    """Returns the share of the samples of RUNS runs that came before krait was ready, and the
-    counts as text."""
+    """Records the program RUNS times. Returns the share of the samples that came before krait was
+    ready, and the counts as text."""
     command, counts, samples = program(), collections.Counter(), 0
     with kit.folder() as kept:
         if warm:
@@ -68,15 +69,15 @@ def at_most(limit, warm):
 
 @case
 def warm_cache():
-    """A command that was recorded before: at most 1 % of the samples come before krait is ready for
-    the process."""
+    """krait has recorded the command before: at most 1 % of the samples come before krait is ready
+    for the process."""
     at_most(WARM, True)
 
 
 @case
 def cold_cache():
-    """A command that was never recorded: at most 2 % of the samples come before krait is ready for
-    the process."""
+    """krait has never recorded the command: at most 2 % of the samples come before krait is ready
+    for the process."""
     at_most(COLD, False)
 
 
@@ -88,8 +89,8 @@ print(time.process_time(), flush=True)
 
 
 def cpu_at_end(command):
-    """Returns (CPU seconds up to the program's last line, as the program measures; CPU seconds of
-    the whole process, as the kernel counts)."""
+    """Returns (the CPU seconds up to the program's last line, as the program measures them; the CPU
+    seconds of the whole process, as the kernel counts them)."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = float(process.stdout.read())
         _, _, used = os.wait4(process.pid, 0)
@@ -100,7 +101,8 @@ def cpu_at_end(command):
 @case
 def start_and_end():
     """Samples before a program's first line and after its last one have outcomes of their own,
-    STARTING and ENDING. ENDING is within a factor of two of the time that the kernel counts."""
+    STARTING and ENDING. The share of ENDING differs by less than a factor of two from what the
+    kernel's CPU times say."""
     command = [kit.PYTHON, "-I", "-c", ENDS]
     said, used = cpu_at_end(command)
     with kit.folder() as cache:
@@ -115,9 +117,9 @@ def start_and_end():
     check(outcomes["NO_PYTHON"] <= 0.01 * samples, "%s" % outcomes)
 
 
-# How many MB of code the test's library has. It has 60,000 functions, of which one runs. (OpenBLAS
-# itself has 24 MB.) A file with more than 64 MB has its rows before the first sample only if
-# krait's cache has them.
+# Megabytes of code in the test's libraries. A library has 60,000 functions, of which one runs.
+# (OpenBLAS itself has 24 MB.) If a file has more than 64 MB, its unwind rows are ready before the
+# first sample only if krait's cache has them.
 OPENBLAS, TORCH = 24, 72
 LARGE = r"""
 .section .note.GNU-stack,"",@progbits
@@ -164,7 +166,7 @@ while True:
 
 def without_rows(cache, pid):
     """Records a process for a second. Returns (number of samples whose stacks break off because
-    there were no rows, number of all samples)."""
+    there were no unwind rows, number of all samples)."""
     out = os.path.join(cache, "summary.json")
     done = kit.krait("record", "-p", pid, "-d", 1, "-o", os.path.join(cache, "x.pb.gz"),
                      "--summary-json", out, env=dict(os.environ, XDG_CACHE_HOME=cache))
@@ -177,8 +179,8 @@ def without_rows(cache, pid):
 
 def rows_are_there(mbytes, cold):
     """A process of -p runs in a library with @mbytes of code. If krait's cache has the library's
-    rows, they are ready before the first sample. If not, at least the share @cold of the samples
-    comes when they are ready."""
+    unwind rows, the rows are ready before the first sample. Without a cache, the rows are ready
+    for at least the share @cold of the samples."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the library is written for x86-64")
     kit.need("gcc")
@@ -197,15 +199,15 @@ def rows_are_there(mbytes, cold):
 
 @case
 def large_library():
-    """Without a cache, the rows of a library as large as OpenBLAS are ready before nearly all
+    """Without a cache, the unwind rows of a library as large as OpenBLAS are ready for nearly all
     samples."""
     rows_are_there(OPENBLAS, 0.995)
 
 
 @case
 def larger_library():
-    """A library is so large that krait makes its rows while it samples. Without a cache, they are
-    ready for at least a fifth of the samples."""
+    """A library is so large that krait makes its unwind rows while it samples. Without a cache, the
+    rows are ready for at least a fifth of the samples."""
     rows_are_there(TORCH, 0.2)
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first sentence of `krait record --wall` on real programs: each program is written so that
-this test knows what matters in it. The shares are compared with what the program's threads
-account for themselves."""
+"""The first sentence of `krait record --wall` on programs that do real work. The test knows what
+matters in each program, and compares the shares with what the program's threads account for
+themselves."""
 import concurrent.futures
 import json
 import os
@@ -15,9 +15,9 @@ import time
 import kit
 from kit import check, folder, krait
 
-# Each program tells which part of its main thread's life was waiting: once as a part of all of it,
-# and once without the time that the thread was ready to run and had no CPU. It also tells how long
-# its workers waited.
+# Each program prints which percentage of its main thread's life was waiting, in two ways: as a
+# percentage of its whole life, and as one of its life without the time in which the thread was
+# ready to run and had no CPU. The program also prints how long its workers waited.
 HEAD = """
 import json, os, threading, time
 told = {"others": 0}
@@ -32,8 +32,8 @@ def burn(ms):
     end = time.thread_time_ns() + ms * 1000000
     while time.thread_time_ns() < end:
         pass
-# The process exists for some time before krait lets it run. So of the time before this line only
-# that counts in which the thread ran or was ready to run.
+# The process exists for some time before krait lets it run. So of the time before this line, only
+# the time counts in which the thread ran or was ready to run.
 began = time.monotonic_ns() - time.thread_time_ns() - ready_ns()
 def tell():
     life, ready, cpu = time.monotonic_ns() - began, ready_ns(), time.thread_time_ns()
@@ -101,7 +101,7 @@ tell()
 
 
 def serve(server):
-    """Answers each question after a while."""
+    """The server's side: waits a while before each answer."""
     conn, _ = server.accept()
     while conn.recv(64):
         time.sleep(0.09)
@@ -112,8 +112,8 @@ PROGRAMS = {"client": CLIENT, "pool": POOL, "runner": RUNNER, "cron": CRON, "bus
 
 
 def record(d, name):
-    """Records a program. Returns (what the program said of itself, krait's first sentence, all that
-    krait said)."""
+    """Records a program. Returns (what the program said of itself, krait's first sentence, all of
+    krait's messages)."""
     script, out = os.path.join(d, name + ".py"), os.path.join(d, name + ".pb.gz")
     with open(script, "w") as f:
         f.write(PROGRAMS[name])
@@ -128,13 +128,13 @@ def record(d, name):
     return json.loads(done.stdout), report["summary"], done.stderr
 
 
-# Other states may come first: on a busy machine a thread also waits for a CPU.
+# The sentence may name other states first: on a busy machine a thread also waits for a CPU.
 REST = r"(?:; \d+ % [^;]+)*; [\d.]+ % running"
 
 
 def share_of(said, pattern, between):
     """Checks that the sentence matches @pattern, and that its first number is at most 8 percentage
-    points outside of @between."""
+    points outside of the range @between."""
     found = re.match(pattern, said)
     check(found, "%r isn't %r" % (said, pattern))
     check(between[0] - 8 <= float(found[1]) <= between[1] + 8, "%r, but it is %s %%" % (said, between))
@@ -142,8 +142,8 @@ def share_of(said, pattern, between):
 
 @kit.case
 def sentences():
-    """krait's sentence on each program says what matters in it, with the share that the program
-    accounts for."""
+    """For each program, krait's first sentence says what matters in it, with the share that the
+    program itself accounts for."""
     with folder() as d, concurrent.futures.ThreadPoolExecutor(2) as at_once:
         got = dict(zip(PROGRAMS, at_once.map(lambda name: record(d, name), PROGRAMS)))
     for name, (told, said, _) in got.items():
@@ -151,11 +151,12 @@ def sentences():
     told, said, _ = got["client"]
     share_of(said, r"The main thread waited (\d+) % of its time for the network .*at \S*client\.py:\d+ \(fetch\)" + REST, told["main"])
     told, said, _ = got["pool"]
-    # workers of a pool also wait for work
+    # the workers of a pool also wait for work
     found = re.match(r"6 threads \(ThreadPoolExecutor-N_N\) waited ([\d.]+) s for a lock(?: \(.*\))?, \d+ % of their time"
                      r"(?:;|,) (?:([\d.]+) s of it )?at \S*pool\.py:\d+ \(work\)", said)
     check(found, said)
-    # 30 sections of 50 ms, one after the other: all threads but the holder wait for the lock
+    # Thirty sections of 50 ms run one after the other, under a lock: all threads but the holder
+    # wait for the lock.
     waited = float(found[2] or found[1]) * 1e9
     check(abs(waited - (told["others"] - 1.5e9)) <= 0.1 * waited + 0.3e9, "%s: %s" % (said, told))
     check("the main thread waited for a lock" in said, said)
@@ -175,7 +176,7 @@ def sentences():
 
 @kit.case
 def names_wall():
-    """krait says after a recording of CPU time alone how to record waits."""
+    """After a recording of CPU time alone, krait says how to record waits."""
     with folder() as d:
         script = os.path.join(d, "cron.py")
         with open(script, "w") as f:

@@ -21,14 +21,14 @@ HEADING = re.compile(r"^ *(own +total|share|total|before +after) ")
 NAME = re.compile(r"(?:[a-z_]+\.)+[a-z_<][a-z_.<>]*|\([a-z_]+\.py:\d+\)")
 SERVER = "127.0.0.1:8077"
 ASKS = "import urllib.request\nwhile True: urllib.request.urlopen('http://%s/').read()"
-NOT_RUN = "--container"  # the task with this option isn't run, because this test has no container
-# the task with this option ends with exit code 4, because batch.py is slower than before
+NOT_RUN = "--container"  # the test skips the task with this option, because it has no container
+# the command with this option ends with exit code 4, because batch.py is slower than before
 EXITS = {"--fail-if": 4}
 SLOW, QUICK = "min(r[2] for r in top)", "top[0][2]"
 
 
 def tasks():
-    """Returns {number: (commands, other indented lines)} of the guide's tasks."""
+    """Yields for each task of the guide: (number, commands, other indented lines)."""
     with open(os.path.join(kit.ROOT, "docs", "guide.md"), encoding="utf-8") as f:
         parts = re.split(r"(?m)^## (\d+)\..*$", f.read())[1:]
     for number, text in zip(parts[::2], parts[1::2]):
@@ -38,8 +38,8 @@ def tasks():
 
 
 class Place:
-    """A directory in which the commands run. It has the guide's programs, and a PATH with krait and
-    a Python that has the packages."""
+    """A directory in which the guide's commands run. It has the guide's programs, a PATH with
+    krait, and a Python that has the packages."""
 
     def __init__(self, d, python):
         self.programs, self.running = os.path.join(d, "programs"), []
@@ -74,7 +74,7 @@ class Place:
 
 
 def serve(place):
-    """Starts gunicorn, and asks it for pages."""
+    """Starts gunicorn, and a program that keeps asking it for pages."""
     place.start("gunicorn", "-w", "2", "-b", SERVER, "shop.app:app")
     for left in range(100, -1, -1):
         try:
@@ -87,7 +87,8 @@ def serve(place):
 
 
 def before(number, place):
-    """Starts the programs of a task. Returns what is to be replaced in the task's commands."""
+    """Starts the programs that a task needs. Returns {text in the task's commands: what replaces
+    it}."""
     if number == 1:
         serve(place)
     if number == 3:

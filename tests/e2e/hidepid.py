@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""A user runs a krait with file capabilities where /proc is mounted with hidepid=. krait sees the
-user's own processes, and says that other users' are hidden.
-
-/proc is mounted anew in a mount namespace; the machine's stays as it is.
-"""
+"""An ordinary user runs a krait with file capabilities where /proc is mounted with the option
+hidepid=. krait sees the user's own processes, and says that other users' processes are hidden.
+The test mounts /proc in a mount namespace of its own, so the machine's /proc stays as it is."""
 import os
 import shutil
 import subprocess
@@ -19,8 +17,8 @@ BRIEF = kit.BUSY.replace("while True:", "import time\n    end = time.time() + 0.
 
 
 class Place:
-    """A mount namespace where /proc is mounted with hidepid=, and a krait with file capabilities
-    that runs in it."""
+    """A mount namespace where /proc is mounted with hidepid=, and a krait with file capabilities in
+    it."""
 
     def __init__(self, d, how):
         os.chmod(d, 0o777)
@@ -72,14 +70,14 @@ def both(how):
 
 @case
 def invisible():
-    """With hidepid=2, /proc doesn't list the processes of other users."""
+    """hidepid=2: /proc doesn't list the processes of other users."""
     both("2")
 
 
 @case
 def without_access():
-    """With hidepid=1, /proc lists the processes of other users, but nothing in their directories
-    can be read."""
+    """hidepid=1: /proc lists the processes of other users, but nothing in their directories can be
+    read."""
     both("1")
 
 

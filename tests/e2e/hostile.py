@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Targets that spoil their own interpreter structures while krait looks at them.
 
-A program keeps one thread busy and, from another, writes random bytes, cycles and huge sizes over
-what a walker reads: frames, code objects, strings, thread states' links. krait must neither hang
-nor crash, and another process profiled at the same time must stay right.
-"""
+One thread of a program is busy, while another thread writes random bytes, cycles and huge sizes
+over what krait's stack walker reads: frames, code objects, strings, thread states' links. krait
+must neither hang nor crash, and another process profiled at the same time must stay right."""
 import os
 import re
 import subprocess
@@ -15,8 +14,8 @@ import time
 import kit
 from kit import Background, check, folder, krait, python
 
-# The spoiler forks, and its child is the victim. If the victim crashes, the spoiler makes the next
-# one.
+# One process, the spoiler, forks; its child is the victim, whose memory it spoils. If the victim
+# crashes, the spoiler forks the next one.
 HOSTILE = r"""
 import ctypes, os, random, sys, threading, time
 def spin(n):
@@ -33,7 +32,7 @@ def victim(seed):
                  (id(getattr(code, "co_linetable", getattr(code, "co_lnotab", b""))), 64)]
     frame = sys._getframe()
     addresses.append((id(frame), 120))
-    # What the frame object and the code object point to: interpreter frames, names, tables.
+    # Changes what the frame object and the code object point to: interpreter frames, names, tables.
     for base, size in list(addresses):
         for offset in range(16, size, 8):
             pointer = ctypes.c_uint64.from_address(base + offset).value
@@ -54,7 +53,7 @@ def victim(seed):
             elif kind == 1:
                 new = random.choice(values)
             elif kind == 2:
-                new = random.choice(addresses)[0]  # cycles, and things of another type
+                new = random.choice(addresses)[0]  # leads in a circle or to another type
             else:
                 new = at & ~15
             ctypes.c_uint64.from_address(at).value = new
@@ -95,7 +94,8 @@ SECONDS = 60 if kit.FULL else 6
 
 def spoiled(path, seconds):
     with folder() as d, python() as honest:
-        # The hostile programs must outlast the recording, even if the recording is slow to start.
+        # The hostile programs run longer than the recording, even if the recording is slow to
+        # start.
         hostile = [Background(path, "-c", HOSTILE, seed, seconds + 60, cwd=kit.ROOT,
                               stderr=subprocess.DEVNULL) for seed in (1000, 2000)]
         try:
@@ -116,7 +116,8 @@ def spoiled(path, seconds):
 @kit.case
 def spoiled_structures():
     """The hostile program runs under one interpreter for each layout of frames: before 3.11, 3.11
-    and later, the newest. krait neither hangs nor crashes, and the other process is right."""
+    and later, the newest. krait neither hangs nor crashes, and the samples of an honest process
+    in the same recording are right."""
     paths = [path for name, version, kind, path in kit.interpreters()
              if kind in ("static", "shared") and kit.is_plain(name)
              and (kit.FULL or version in ((3, 9), (3, 12), (3, 15)) or name == "python3-dist")]
@@ -132,8 +133,8 @@ CONTROLS = re.compile("[\0-\t\v-\x1f\x7f-\x9f]")
 
 @kit.case
 def spoiled_process():
-    """A process whose name, mapped files and directory have control characters and invalid UTF-8:
-    no escape sequence is in any output, and all output is UTF-8."""
+    """A process whose name, mapped files and directory contain control characters and invalid
+    UTF-8: no output of krait has an escape sequence, and all output is UTF-8."""
     source = r"""
 import ctypes, glob, mmap, os, shutil, sys
 libc = ctypes.CDLL(None)
@@ -147,7 +148,7 @@ lzma = (glob.glob("/usr/lib/*/liblzma.so.5") + glob.glob("/usr/lib*/liblzma.so.5
 copy = sys.argv[1] + "/liblzma\n\x1b[32m.so"
 shutil.copy(lzma, copy)
 crc32 = ctypes.CDLL(copy).lzma_crc32
-nameless = sys.argv[1] + "/nameless\n\x1b[32m.so" # without sections nothing tells its symbols
+nameless = sys.argv[1] + "/nameless\n\x1b[32m.so"  # without ELF sections nothing tells its symbols
 shutil.copy(lzma, nameless)
 with open(nameless, "r+b") as f:
     f.seek(0x28)
@@ -218,8 +219,8 @@ def endless_names():
         kit.sees(d + "/o.pb.gz", pids={honest.pid})
 
 
-# A program with 32 MiB of jumps that look like code of CPython's JIT compiler. It changes them
-# every few milliseconds.
+# A program with 32 MiB of jumps that look like code of CPython's JIT compiler. The program changes
+# this code every few milliseconds.
 COMPILED = """
 import ctypes, mmap
 SIZE = 32 << 20
@@ -246,8 +247,8 @@ for i in range(1 << 40):
 
 @kit.case
 def endless_code():
-    """A program makes code all the time that costs krait much to understand: krait's CPU time and
-    memory are bounded."""
+    """A program all the time makes code that costs krait much CPU time to understand: krait's CPU
+    time and memory stay bounded."""
     path = next((path for _, version, kind, path in kit.interpreters()
                  if version == (3, 14) and kind == "static"), None)
     if not path:
@@ -268,7 +269,7 @@ def endless_code():
 
 @kit.case
 def endless_mappings():
-    """A program has tens of thousands of mappings. krait starts in time."""
+    """A program has tens of thousands of mappings: krait still begins to sample in time."""
     source = """
 import mmap
 keep = []

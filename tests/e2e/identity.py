@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""If a name or a number is used again, no sample has a name that belongs only to a later or an
-earlier owner.
-
-The programs are their own truth: each has functions that run only in one thread, module or process,
-so the function in a sample says which name is right.
-"""
+"""If a name or a number (of a thread, a process, a file) is used again, no sample has a name that
+belongs only to a later or an earlier owner. Each program has functions that run only in one
+thread, module or process, so the function in a sample says which name is right."""
 import collections
 import os
 import re
@@ -25,8 +22,8 @@ def burn(seconds):
         for i in range(500):
             pass
 """
-# A thread that `threading` doesn't know has the kernel's name. After its end, a thread with a name
-# in Python gets its thread id.
+# A thread that `threading` doesn't know has the kernel's name. When it has ended, a thread with a
+# name in Python gets the same thread id.
 THREADS = BURN + """
 import _thread, threading
 def run(function, done):
@@ -60,8 +57,7 @@ for function in (unnamed_long, unnamed_short):
             break
 print(again)
 """
-# A program in which only one thread has samples. They are few, and the thread isn't the main
-# thread.
+# A program in which only one thread has samples, and only few. This thread isn't the main thread.
 LONE = """
 import sys, threading, time
 def lone():
@@ -75,7 +71,7 @@ thread = threading.Thread(target=lone, name="Lone")
 thread.start()
 thread.join()
 """
-# The code of one file, which is executed under several names, one after the other.
+# The text of one module file, which is executed under several module names, one after the other.
 BODY = "import builtins; builtins.burn_in(__name__)\n"
 IMPORTS = BURN + """
 import builtins, importlib, importlib.util, sys
@@ -92,8 +88,8 @@ for i in range(12):
     del sys.modules["plugin_%d" % i]
 """
 
-# When krait looks at a module's name, the memory of the module's globals already holds the globals
-# of the next module. The first module's code object still exists.
+# When krait reads the name of a module that has run, the memory of the module's globals already
+# holds the globals of the next module. The first module's code object still exists.
 LATE = IMPORTS.replace("burn(0.1)", "burn(0.05)").replace("range(12)", "range(6)").replace(
     "for i in range(6):\n    importlib", """
 import os, signal, time
@@ -106,8 +102,8 @@ sys.addaudithook(hook)
 for i in range(6):
     importlib""") + "os.kill(os.getppid(), signal.SIGCONT)\n"
 
-# Code made at run time at the same address before and after an exec. Only the first program's perf
-# map names it.
+# Before and after an exec there is code made at run time at the same address. Only the perf map of
+# the first program names it.
 EXEC = BURN + """
 import ctypes, os, sys
 libc = ctypes.CDLL(None)
@@ -131,7 +127,7 @@ path = "/tmp/perf-%d.map" % os.getpid()
 if len(sys.argv) == 1:
     with open(path, "w") as f:
         f.write("%x %x code_of_the_first\\n" % (at, 64))
-    time.sleep(1.1)  # krait looks for it once a second
+    time.sleep(1.1)  # krait looks for a perf map once a second
     first_image()
     os.execv(sys.executable, [sys.executable, "-B", sys.argv[0], "again"])
 try:
@@ -172,7 +168,7 @@ def record(d, program, python, *args, options=()):
 
 @kit.case
 def thread_numbers():
-    """A thread doesn't get the name of the thread that had its number before."""
+    """A thread doesn't get the name of the thread that had the same thread id before."""
     with folder() as d:
         said, profile = record(d, THREADS, kit.PYTHON)
     if said.strip() != "2":
@@ -187,14 +183,14 @@ def thread_numbers():
         check(not count[function, True], "%d samples of %s in the named thread" % (
             count[function, True], function))
         check(count[function, False] > 20, "%s: hardly a sample" % function)
-    # Until krait knows the thread's name in Python, it shows the kernel's name, which is also that
-    # of the thread without a name in Python.
+    # Until krait knows the named thread's name in Python, it shows the kernel's name, which the
+    # unnamed thread has, too.
     check(count["named", True] > count["named", False], "the named one has no name")
 
 
 def lone_names():
-    """Returns the thread names of the worker's samples, or None if the main thread has samples too
-    or there are none at all."""
+    """Returns the thread names in the worker's samples, or None if the main thread has samples too
+    or nobody has samples."""
     with folder() as d, kit.python(LONE, stdin=subprocess.PIPE) as target:
         with kit.recorder(d + "/x.pb.gz", "-q", "-F", "99", "-p", target.pid) as running:
             target.process.communicate(b"\n")
@@ -207,7 +203,8 @@ def lone_names():
 
 @kit.case
 def lone_thread():
-    """A thread that ends soon has its name, even if no other thread of the process had a sample."""
+    """A thread that ends soon is shown under its name, even if no other thread of the process had a
+    sample."""
     met = [names for names in (lone_names() for _ in range(4)) if names]
     if not met:
         raise kit.Skip("the main thread was met, or none")
@@ -216,7 +213,7 @@ def lone_thread():
 
 @kit.case
 def start_of_a_process():
-    """The kernel programs and /proc give the same start time of a process."""
+    """The kernel programs and /proc give the same start time for a process."""
     if os.path.exists("/proc/self/ns/time") and os.readlink("/proc/self/ns/time") != "time:[4026531834]":
         raise kit.Skip("/proc has other times in a time namespace")
     with folder() as d, kit.python() as target:
@@ -231,7 +228,7 @@ def start_of_a_process():
 
 def place_of(python):
     """Returns the path of the file that @python really executes, and the PYTHONHOME that a copy of
-    the file needs."""
+    this file needs."""
     text = "import os, sys; print(os.readlink('/proc/self/exe')); print(sys.base_prefix)"
     return subprocess.run([python, "-c", text], check=True, stdout=subprocess.PIPE,
                           encoding="utf-8").stdout.split("\n")[:2]
@@ -240,7 +237,7 @@ def place_of(python):
 @kit.case
 def executable_rewritten():
     """An executable is overwritten with another interpreter, so that path and inode stay the same:
-    each process is read by the interpreter that it runs."""
+    krait reads each process by the rules of the interpreter that the process runs."""
     places = [place_of(path) for name, _, _, path in kit.interpreters()
               if name in ("python3-dist", "python3-dist-dbg")]
     if len(places) != 2:
@@ -315,8 +312,9 @@ exec "$@"
 
 @kit.case
 def layers_of_an_overlay():
-    """If the layers of an overlay are different file systems, two files can have one inode number
-    in the list of mappings. No sample in one file has a function of the other."""
+    """If the layers of an overlay are different file systems, two files can have the same inode
+    number in the list of mappings. No sample in one of these files has a function of the other
+    file."""
     kit.need("gcc")
     with folder() as d:
         paths = [d + "/both/%s.so" % name for name in ("first", "second")]
@@ -350,8 +348,8 @@ def layers_of_an_overlay():
                     count[name, "wrong"] += "of_" + other in names
     print("  %s, %d files held" % (dict(count), sum(held)))
     for name in ("first", "second"):
-        # While krait reads the mappings anew, it names no function. On machines with slow system
-        # calls that takes longer, so 0.4 is enough.
+        # While krait reads the mappings anew, it names no function. Reading takes longer on
+        # machines with slow system calls, so it is enough if 0.4 of the samples are named.
         check(count[name] > 50 and count[name, "named"] > 0.4 * count[name],
               "%d of %d samples in %s" % (count[name, "named"], count[name], name))
         check(not count[name, "wrong"], "%d samples in %s have the other's function" % (
@@ -377,7 +375,7 @@ late()
 
 
 def control_group():
-    """Returns the directory of a new control group."""
+    """Makes a control group. Returns its directory."""
     with open("/proc/self/mountinfo") as f:
         mounts = [line.split() for line in f]
     for mount in mounts:
@@ -394,8 +392,8 @@ def control_group():
 
 
 def chosen_while_it_changes(made, *options):
-    """Records CHANGING. Returns {(whether the sample is in late() and not in early(), whether its
-    label is the new control group): samples}."""
+    """Records the program CHANGING. Returns {(whether the sample is in late() and not in early(),
+    whether its label is the new control group): samples}."""
     count = collections.Counter()
     with folder() as d:
         with open(d + "/program.py", "w") as f:
@@ -415,13 +413,13 @@ def chosen_while_it_changes(made, *options):
 
 @kit.case
 def renamed_and_moved():
-    """A program is chosen by its current name and control group, not by those that it began
-    with."""
+    """Options that choose a program take its current name and control group, not those with which
+    it began."""
     made = control_group()
 
     def holds(condition, *options):
         # krait looks at names and control groups once a second, on a busy machine less often; so it
-        # is enough if one of three tries succeeds
+        # is enough if one of three tries succeeds.
         check(any(condition(chosen_while_it_changes(made, *options)) for _ in range(3)),
               " ".join(options) or "labels")
     try:
@@ -437,7 +435,8 @@ def renamed_and_moved():
 
 @kit.case
 def map_of_an_earlier_image():
-    """A program's perf map from before an exec doesn't name code that was made after the exec."""
+    """A program makes a perf map and then execs: the perf map doesn't name code that was made after
+    the exec."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("x86-64 code")
     with folder() as d:
@@ -455,7 +454,8 @@ def map_of_an_earlier_image():
 
 
 def interpreter_of_another_thread(python):
-    """A thread that runs in an interpreter that another thread made has all its frames."""
+    """A thread runs code in a subinterpreter that another thread made: its samples have all its
+    frames."""
     with folder() as d:
         _, profile = record(d, INTERPRETER, python)
     count = collections.Counter()
@@ -465,7 +465,8 @@ def interpreter_of_another_thread(python):
             count["inside" if "inside" in names else "outside" if "outside" in names else ""] += (
                 sample.values[0])
     print("  %s: %s" % (python, dict(count)))
-    for name in ("inside", "outside"):  # each function works for 0.4 s; krait samples at 4,999 Hz
+    # Each function works for 0.4 s, and krait samples at 4,999 Hz.
+    for name in ("inside", "outside"):
         check(0.9 * 2000 < count[name] < 1.1 * 2000, "%d of 2,000 samples of %s" % (
             count[name], name))
     check(not count[""], "%d samples without a caller" % count[""])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Modules that work while they are imported: each import is one frame with the module's name."""
+"""Modules that do much work while they are imported: each import is shown as one frame with the
+module's name."""
 import os
 import sys
 
@@ -14,7 +15,7 @@ FILES = {
     "plain.py": "import work; work.for_a_while()",
     "work.py": """
 import time
-def for_a_while(seconds=0.3):  # more than the time between two looks of krait
+def for_a_while(seconds=0.3):  # longer than krait takes to look at the process again
     end = time.process_time() + seconds
     while time.process_time() < end:
         sum(range(2000))
@@ -42,18 +43,19 @@ statement()
 call()
 loader()
 code()
-time.sleep(0.3)  # a module's name is read while the process is there
+time.sleep(0.3)  # krait can read a module's name only while the process exists
 """,
 }
 
-# For each function of app.py: the Python frames below it, down to the body of the innermost module.
+# For each function of app.py: the Python frames that it calls, down to the body (the top-level
+# code) of the innermost module.
 BODIES = {
     "statement": (["import pkg.sub.slow", "<module>"],
                   ["import pkg.sub.slow", "<module>", "import plain", "<module>"]),
     "call": (["import_module", "import other", "<module>"],),
     "loader": (["exec_module", "exec", "<module>"],),
     "code": (["<module>"],),
-    "many": (),  # each of these imports is over before krait looks
+    "many": (),  # each of these imports is over before krait looks at the process
 }
 
 
@@ -70,8 +72,8 @@ def last_name(frame):
 
 
 def importing(stack, function):
-    """Returns the part of a stack (root first) that is called by a function, up to the innermost
-    module's body."""
+    """Returns the part of a stack (root first) that a function called: from its callee to the body
+    of the innermost module."""
     at = [f.name for f in stack].index(function) + 1
     bodies = [i for i, f in enumerate(stack) if f.name == "<module>" and i >= at]
     return stack[at:bodies[-1] + 1] if bodies else []
@@ -137,8 +139,8 @@ ONE_CODE = {"_imp.exec_dynamic", "_imp.exec_builtin"}
 
 
 def builtins_of(profile):
-    """Yields for each frame of _call_with_frames_removed(): the name that krait gives it, the
-    builtin whose native frame is right below it (or False), and its Python caller."""
+    """Yields for each frame of _call_with_frames_removed(): the name that krait gives the frame,
+    the builtin whose native frame is right below it (or False), and its Python caller."""
     builtins = {c: b for b, c in BUILTINS.items()} | {b: b for b in BUILTINS}
     for sample in profile.samples:
         stack = profile.stack(sample)
@@ -161,7 +163,7 @@ def removed_frames(python):
                 right = name == native or {name, native} == ONE_CODE or "." not in caller and name == "_call_with_frames_removed"
                 check(right, "%s below %s runs %s" % (name, caller, native))
                 seen[name] = seen.get(name, 0) + 1
-        # from 3.11 on nearly every exec is part of a frame "import NAME"
+        # since 3.11 nearly every exec is part of a frame "import NAME"
         check(("exec" in seen or folded) and len(seen) > 2, "only %s were seen" % seen)
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # install.sh: `make install` puts everything in place, and the installed files work: groff finds no
-# fault in the manual page, and bash, zsh and fish complete.
+# fault in the manual page, and bash, zsh and fish complete krait's command lines.
 . "$(dirname "$0")/kit.sh" install
 root=$work
 have() { command -v "$1" >/dev/null || { echo "SKIP install $2: no $1"; return 1; }; }
@@ -21,13 +21,13 @@ all_options_documented() {
 no_markers_left() { ! grep -n '^@' "$share/man/man1/krait.1"; }
 lint_is_silent() { [ -z "$(groff -man -ww -z -Tutf8 "$share/man/man1/krait.1" 2>&1)" ]; }
 
-# Checks that each schema of the repository is where the manual page says.
+# Checks that each schema of the repository is installed where the manual page says.
 schemas_are_there() {
 	local place
 	place=$(grep -oE '\(/usr/local/share/[a-z/]+' "$share/man/man1/krait.1") && diff -r docs/schema "$root/usr/${place#(/usr/local/}"
 }
 
-in_bash() { # in_bash LINE...: prints what Tab offers for these words
+in_bash() { # in_bash LINE...: prints what bash offers if Tab is pressed after these words
 	bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _krait
 		echo "${COMPREPLY[*]}"' bash "$share/bash-completion/completions/krait" "$@"
 }
@@ -36,8 +36,8 @@ in_fish() { # LINE
 		"$share/fish/vendor_completions.d/krait.fish" "$1" | cut -f1 | tr '\n' ' '
 }
 
-# zsh completes only on a terminal. So this gives zsh one, types LINE, presses Tab, and prints how
-# zsh completed the line.
+# zsh completes only on a terminal. So in_zsh runs zsh on a terminal, types LINE, presses Tab, and
+# prints how zsh completed the line.
 in_zsh() { # LINE
 	HOME=$root python3 - "$share/zsh/site-functions" "$1" <<'PY'
 import os, pty, re, select, sys, time
@@ -65,7 +65,7 @@ print(re.findall(r"\nIS: ([^\r\n]*)", out)[-1].strip() if "\nIS: " in out else o
 PY
 }
 
-# systemd's own checks of the units, with the installed krait as their program.
+# systemd checks the units. They run the krait that was installed here.
 units=$root/usr/lib/systemd/system
 unit=$units/krait-agent.service
 server=$units/krait-agent-serve.service
@@ -77,8 +77,8 @@ units_are_valid() {
 	done
 	said=$(systemd-analyze verify "$here"/* 2>&1) && [ -z "$said" ] || { echo "$said"; return 1; }
 }
-# systemd-analyze gives a service without any limit a score of 10 (the threshold is in tenths). What
-# remains here is what sampling all processes needs.
+# systemd-analyze gives a service without any limit a score of 10 (the threshold is in tenths). The
+# agent's score is what sampling all processes needs.
 unit_is_tight() { systemd-analyze security --offline=true --threshold="$2" "$1" >"$root/log" 2>&1 || { cat "$root/log"; return 1; }; }
 user_is_made() { mkdir -p "$root/etc" && systemd-sysusers --root="$root" "$root/usr/lib/sysusers.d/krait.conf" && grep -q '^krait:' "$root/etc/passwd" "$root/etc/group"; }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`krait record --label-intervals`: a program says what it worked on, from when to when. The truth
-is its own thread's CPU time."""
+"""`krait record --label-intervals`: a program writes down on which item it worked, from when to
+when. The truth is the CPU time of the program's own threads."""
 import json
 import os
 import re
@@ -13,9 +13,9 @@ import sys
 import kit
 from kit import case, check, folder, krait
 
-# Two processes with two threads each. Every thread works at its own items in turn, and each process
-# has an interval for the time of its threads. The intervals are written to the file argv[1], the
-# CPU seconds of each item to the file argv[1].truth.
+# A program of two processes with two threads each. Every thread works at its own items in turn, and
+# each process has an interval for the time of its threads. The program writes the intervals to the
+# file argv[1], and the CPU seconds of each item to the file argv[1].truth.
 WORKS = """
 import json, os, sys, threading, time
 fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -47,8 +47,8 @@ if child:
 """
 
 
-# A program that starts processes in intervals: a fork, a command, a command of a command, and a
-# process that is still running when its interval is over.
+# A program that starts processes in intervals: a fork, a command, a command's child, and a process
+# that still runs when its interval is over.
 STARTS = """
 import json, os, subprocess, sys, threading, time
 def text(name, seconds=0.2):
@@ -99,7 +99,7 @@ def spent(path):
 
 
 def record(d, *args, code=0):
-    """Records WORKS. Returns (krait's messages, the recording)."""
+    """Records the program WORKS. Returns (krait's messages, the recording)."""
     for name in ("i", "i.truth"):
         if os.path.exists(os.path.join(d, name)):
             os.remove(os.path.join(d, name))
@@ -109,16 +109,16 @@ def record(d, *args, code=0):
 
 
 def within(seen, share, n, what):
-    """Checks a share of the samples. It may be off by three standard errors and by 0.004, because a
-    clock may be read 1 ms late."""
+    """Checks that the share @seen of @n samples equals @share, the share of the time. It may be off
+    by three standard errors and by 0.004, because a clock may be read 1 ms late."""
     error = 3 * (share * (1 - share) / n) ** 0.5 + 0.004
     check(abs(seen - share) <= error, "%s: %.4f of the samples, %.4f of the time, allowed %.4f" % (what, seen, share, error))
 
 
 @case
 def shares():
-    """Each item has the same share of the samples as of the CPU time, in both processes and
-    threads."""
+    """In both processes and in all threads, each item has the same share of the samples as of the
+    CPU time."""
     with folder() as d:
         said, profile = record(d)
         check("warning" not in said, said)
@@ -128,7 +128,7 @@ def shares():
             counts[item] = counts.get(item, 0) + s.values[0]
             phases[item] = phases.get(item, set()) | {phase}
         total = sum(seconds.values())
-        # An interval of the whole process is one of the items. It counts for samples that no
+        # An interval of the whole process is one of the items. This item counts for samples that no
         # thread's item covers.
         n = sum(counts.get(item, 0) for item in seconds)
         check(set(seconds) == {"px", "py", "cx", "cy", "both"} and n > 800, "%s %s" % (seconds, counts))
@@ -141,8 +141,9 @@ def shares():
 
 @case
 def children():
-    """A process that is started in an interval has the interval's labels until the interval ends:
-    a fork, a command, and a command's child. A process that is started later hasn't."""
+    """A process that is started in an interval has the interval's labels until the interval ends: a
+    fork, a command, and a command's child. A process that is started after the interval doesn't
+    have them."""
     functions = {"by_fork", "by_command", "by_its_child", "outlives", "outside"}
     with folder() as d:
         done = krait("record", "-o", d + "/o.pb.gz", "--label-intervals", d + "/i", "--",
@@ -161,8 +162,8 @@ def children():
 
 @case
 def time_namespaces():
-    """If the program's CLOCK_MONOTONIC is shifted, or krait's, samples are in the intervals of
-    their own time."""
+    """The program, or krait, runs in a time namespace where CLOCK_MONOTONIC is shifted: still each
+    sample is in the interval of its own time."""
     kit.need("unshare")
     elsewhere = ["unshare", "--time", "--monotonic=50000", "--fork"]
     for before, within in (([], elsewhere), (elsewhere, [])):
@@ -181,10 +182,11 @@ def time_namespaces():
 
 @case
 def by():
-    """--by makes a root frame of each label's value, and --label selects samples by it."""
+    """--by makes a root frame of each value of the label, and --label selects samples by the
+    label's value."""
     with folder() as d:
         krait("record", "-q", "-o", d + "/o.folded", "--label-intervals", d + "/i", "--by", "item", "--", kit.PYTHON, "-c", WORKS, d + "/i")
-        # the frame of the label comes after the frame of the process
+        # the frame of the label is the second frame, after the frame of the process
         roots = {line.split(";")[1] for line in open(d + "/o.folded")}
         check({"px", "py", "cx", "cy", "both", "[no item]"} <= roots, "%s" % roots)
         _, _ = record(d)
@@ -205,8 +207,8 @@ def refused_lines(d, text, *words):
 
 @case
 def wrong_files():
-    """Whatever the file is, the recording is written, and krait says what is wrong with the
-    file."""
+    """Whatever is wrong with the file of intervals, the recording is written, and krait says what
+    is wrong with the file."""
     with folder() as d:
         refused_lines(d, b"", "--by item: no sample has that label")
         refused_lines(d, b"\0\xff{\n" * 9, "9 of 9 lines aren't intervals", "line 1: byte 0")
@@ -217,7 +219,7 @@ def wrong_files():
                 os.mkfifo(d + "/fifo")
             elif name == "zero":
                 os.mknod(d + "/zero", 0o666 | stat.S_IFCHR, os.makedev(1, 5))
-            # root's krait doesn't read the file to which a target's link leads
+            # krait, which runs as root, doesn't read the file to which a target's link leads
             elif name == "link":
                 os.symlink("/etc/passwd", d + "/link")
             done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", os.path.join(d, name), "--", kit.PYTHON, "-c", "for i in range(3000000): i")
@@ -231,8 +233,8 @@ def wrong_files():
 
 @case
 def opened_as_the_user():
-    """An ordinary user's krait whose capabilities let it read everybody's files doesn't read
-    another user's file of intervals."""
+    """An ordinary user runs a krait whose capabilities let it read everybody's files: it doesn't
+    read another user's file of intervals."""
     kit.need("setpriv")
     with folder() as d:
         os.chmod(d, 0o777)

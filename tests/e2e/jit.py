@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code made at run time that is registered for gdb, as LLVM registers it. krait uses the names and
-unwind tables of the code itself, never those of other code.
-
-The truth is the Python function that calls it: call_a() calls code_a(), call_b() code_b(). Both do
-the same, in frames of different size, and take turns at one address. libffi calls them."""
+"""Code that is made at run time and registered for gdb, as LLVM registers it. krait uses the names
+and unwind tables of this code itself, never those of other code. The truth is the Python
+function that calls the code: call_a() calls code_a(), call_b() calls code_b(). Both do the same,
+in frames of different size, and take turns at one address. libffi calls them."""
 import collections
 import json
 import os
@@ -83,8 +82,8 @@ for i in range(20):
     os.wait()
 """
 # Machine code in memory that stays writable. In a()'s loop the return address is one word above the
-# stack pointer, in b()'s five words. Where a() would have it, b() has an address in qsort(), which
-# nobody calls: if qsort() is in a stack, b() was unwound like a().
+# stack pointer, in b()'s five words. In the place of a()'s return address, b() has an address in
+# qsort(), which nobody calls: if a stack contains qsort(), krait has unwound b() by a()'s rule.
 WRITABLE = """
 import ctypes, mmap, random, time
 A = bytes.fromhex("53" + "90" * 8 + "f390 48ffcf 75f9" + "5b c3")  # push rbx; loop; pop rbx; ret
@@ -128,7 +127,7 @@ for field, value in (("next", at), ("size", 2**63), ("size", 700), ("file", 4096
     setattr(entry, field, value)
     call_a(0.1)
     ctypes.memmove(at, whole, len(whole))
-time.sleep(2)  # what fails again and again is tried again after half a second
+time.sleep(2)  # krait tries again after half a second what has failed again and again
 lib.unload(at, PLACE)
 load(b"a")
 def later():
@@ -158,8 +157,8 @@ def build(d):
 
 
 def record(text, *options):
-    """Returns the profile of program `text`; checks that its marks are those that the summary
-    counts."""
+    """Records a program; @text is its source. Checks that the summary counts as many marks as the
+    profile has. Returns the profile."""
     with folder() as d:
         build(d)
         script, out = os.path.join(d, "program.py"), os.path.join(d, "o.pb.gz")
@@ -178,8 +177,9 @@ def record(text, *options):
 
 
 def count_names(profile):
-    """Counts the samples below call_a() and call_b(): "right a" and "right b" have the code's own
-    name, "wrong" the other code's name, "unnamed" none."""
+    """Counts the samples below call_a() and call_b(): "right a" and "right b" are samples in which
+    the code has its own name, "wrong" those with the other code's name, "unnamed" those without
+    a name."""
     count = collections.Counter()
     for sample in profile.samples:
         stack = profile.stack(sample)
@@ -209,9 +209,9 @@ def is_code(frame):
 
 
 def count_callers(profile):
-    """Counts the samples in generated code: "called" if libffi has called the code, and of these
-    "whole" if the stack reaches _start, "cut off" if it ends at a mark or a Python frame, else
-    "wrong"."""
+    """Counts the samples in generated code: "called" are those in which libffi has called the code.
+    Each of these counts as "whole" if the stack reaches _start, "cut off" if it ends at a mark
+    or a Python frame, else "wrong"."""
     count = collections.Counter()
     for sample in profile.samples:
         stack = [frame for frame in profile.stack(sample) if frame.kind != "kernel"]
@@ -243,8 +243,8 @@ def turns():
 
 @case
 def forks():
-    """A fork has other code at an address where krait knew its parent's code. Until krait has read
-    the fork's own mappings, that code has no name."""
+    """A fork has other code than its parent at an address where krait knows the parent's code.
+    Until krait has read the fork's own mappings, the fork's code has no name."""
     profile = record(FORKS, "--native=full", "-F", "4999")
     names, callers = count_names(profile), count_callers(profile)
     check(not names["wrong"], "%d samples show the code that wasn't there" % names["wrong"])
@@ -254,8 +254,8 @@ def forks():
 
 @case
 def writable():
-    """In memory that stays writable, the code may be replaced. krait sees that by its bytes alone.
-    """
+    """In memory that stays writable, code may be replaced without a system call. krait notices this
+    by the code's bytes alone."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the program's machine code is x86-64's")
     profile = record(WRITABLE.replace("ROUNDS", "20" if kit.FULL else "1"), "--native=full")
@@ -267,7 +267,7 @@ def writable():
 
 @case
 def numba_name():
-    """A symbol of the form that numba makes is shown as the name that the author gave the
+    """If a symbol has the form that numba makes, krait shows the name that the author gave the
     function."""
     profile = record(NUMBA)
     found = collections.Counter()
@@ -281,8 +281,8 @@ def numba_name():
 
 @case
 def broken_lists():
-    """Lists of registered code that run in a circle, or have wrong sizes and addresses, do no harm:
-    code that is registered after that has its name."""
+    """Lists of registered code that lead in a circle, or have wrong sizes and addresses, do no
+    harm: code that is registered later still has its name."""
     check_right(count_names(record(BROKEN)), "a", 200)
 
 

@@ -2,9 +2,9 @@
 /*
  * A stand-in for a compiler that works at run time, for tests/e2e/jit.py, which loads it with
  * ctypes. It puts the code of relocatable ELF files where it is told, and registers the files for
- * gdb as LLVM does (llvm/lib/ExecutionEngine/GDBRegistrationListener.cpp). It registers a copy of
- * the file in which each section has its address in memory. The address of .eh_frame is that of a
- * relocated copy.
+ * gdb as LLVM does (llvm/lib/ExecutionEngine/GDBRegistrationListener.cpp). What it registers is a
+ * copy of the file in which each section has its address in memory. For .eh_frame this is the
+ * address of a relocated copy.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -91,8 +91,8 @@ static void put_code(char *file, char *to)
 }
 
 /*
- * Puts the code of @path at @at, in a mapping of its own, and registers it. Returns its entry in
- * gdb's list.
+ * Puts the code of @path at @at, in a mapping of its own, and registers it. Returns the code's
+ * entry in gdb's list.
  */
 struct jit_code_entry *load(const char *path, void *at)
 {
@@ -142,7 +142,10 @@ void unload(struct jit_code_entry *e, void *at)
 	munmap(at, 4096);
 }
 
-/* Replaces the code at @at in a mapping that stays the same. The new code isn't in gdb's list. */
+/*
+ * Replaces the code at @at by the code of @path, in the same mapping. The new code isn't in gdb's
+ * list.
+ */
 void exchange(const char *path, void *at)
 {
 	size_t n;
@@ -156,14 +159,14 @@ void exchange(const char *path, void *at)
 	free(file);
 }
 
-/* Loads @n objects into pages that follow each other. */
+/* Loads @n objects, each into the page after the one before. */
 void load_many(const char *path, char *at, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		load(path, at + i * 4096ul);
 }
 
-/* Loads and unloads another object in turn, every @us microseconds, for ever. */
+/* For ever, loads an object and unloads it, with pauses of @us microseconds. */
 void come_and_go(const char *path, void *at, unsigned us)
 {
 	for (;;) {

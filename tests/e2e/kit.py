@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the end-to-end tests: running krait, starting Python programs, PASS/FAIL/SKIP lines."""
+"""What all end-to-end tests share: it runs krait, starts Python programs, prints PASS, FAIL and
+SKIP lines."""
 import base64
 import collections
 import contextlib
@@ -39,11 +40,11 @@ def main():
         busy(100000)
 main()
 """
-# Code for a target, by which a thread measures itself: account() returns (the time, the thread's
-# CPU time, how long it was ready to run without a CPU) of one moment. account() keeps the GIL, so
-# that it doesn't wait for it, except in a thread's first call, which opens a file. CPU time is by
-# the thread's clock: schedstat has that of a running thread as of the last tick, up to 4 ms ago at
-# 250 Hz.
+# Code for a target, by which a thread measures itself. account() returns three numbers of one
+# moment: the time, the thread's CPU time, and how long the thread was ready to run without a CPU.
+# account() keeps the GIL, so that the thread doesn't wait for the GIL meanwhile, except in a
+# thread's first call, which opens a file. CPU time is by the thread's clock, because schedstat has
+# the CPU time of a running thread as of the last tick, up to 4 ms ago at 250 Hz.
 ACCOUNT = """
 import ctypes, threading, time
 _libc, _thread = ctypes.PyDLL(None), threading.local()
@@ -56,12 +57,12 @@ def account():
     while True:
         delay = ready()
         now = time.monotonic_ns(), time.thread_time_ns(), delay
-        if ready() == delay: # otherwise the thread lacked a CPU in between
+        if ready() == delay:  # otherwise the thread lacked a CPU meanwhile
             return now
 """
 CASES = []
 AGENTS = []  # the agents that start_agent() has started
-# Package sets for with_packages().
+# Arguments for with_packages(): the name of a set, the Python version, the packages.
 WEB = ("web", "3.13", "django", "gunicorn", "fastapi", "uvicorn", "uvloop", "flask", "celery", "scrapy", "pytest")
 
 
@@ -103,7 +104,7 @@ def interpreter(kind, minimum=(0, 0)):
 
 
 def shared():
-    """Returns (executable, its libpython, its prefix) of each interpreter that has one."""
+    """Returns (executable, its libpython, its prefix) of each interpreter that has a libpython."""
     config = "import sys, sysconfig as s; print(sys.executable, s.get_config_var('LIBDIR'), " \
              "s.get_config_var('INSTSONAME'), sys.prefix)"
     for _, version, kind, path in interpreters():
@@ -146,7 +147,7 @@ def page_text(page):
 
 
 def refused(code, words, *args, **kw):
-    """Checks that krait exits with code, and with one sentence on stderr that has these words."""
+    """Checks that krait exits with @code and prints one sentence on stderr that contains @words."""
     done = krait(*args, **kw)
     said = done.stderr.strip()
     check(done.returncode == code, "exit code %d, not %d: %s" % (done.returncode, code, said))
@@ -156,7 +157,8 @@ def refused(code, words, *args, **kw):
 
 
 class Background:
-    """A process that is killed, with its process group, at the end of a with block."""
+    """A process that runs in the background and is killed, with its process group, at the end of a
+    with block."""
 
     def __init__(self, *args, **kw):
         kw.setdefault("stdout", subprocess.DEVNULL)
@@ -187,7 +189,7 @@ class Background:
 
 
 def recorder(out, *args, **kw):
-    """Starts krait record in the background, and waits until it samples."""
+    """Starts `krait record` in the background, and waits until it samples."""
     running = Background(KRAIT, "record", "-o", out, *args, **kw)
     try:
         wait_for(lambda: attached(running.pid) or running.process.poll() is not None, 30)
@@ -205,7 +207,7 @@ def samples(process):
 
 
 def asleep(pid, threads):
-    """Tells whether a process has this many threads, and all of them wait."""
+    """Tells whether a process has @threads threads, and all of them wait."""
     states = []
     for tid in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/stat" % (pid, tid)) as f:
@@ -214,7 +216,7 @@ def asleep(pid, threads):
 
 
 def attached(pid):
-    """Tells whether this process holds perf events."""
+    """Tells whether process @pid holds perf events."""
     try:
         return any("perf_event" in name for name in open_files(pid))
     except OSError:
@@ -223,7 +225,7 @@ def attached(pid):
 
 def open_files(pid):
     """Yields the files to which the descriptors of a process lead. Descriptors that the process
-    closes in that time are left out."""
+    closes meanwhile are left out."""
     for fd in os.listdir("/proc/%d/fd" % pid):
         with contextlib.suppress(FileNotFoundError):
             yield os.readlink("/proc/%d/fd/%s" % (pid, fd))
@@ -238,8 +240,9 @@ def wait_for(condition, seconds):
 
 
 def freezers():
-    """Yields (directory of a new control group, the file that freezes it, the text that is written
-    to the file to freeze it, the text to thaw it)."""
+    """Yields for each way to freeze a new control group: (the group's directory, the file that
+    freezes the group, the text that must be written to the file to freeze the group, the text to
+    thaw it)."""
     with open("/proc/self/mountinfo") as f:
         mounts = [line.split() for line in f]
     for mount in mounts:
@@ -263,8 +266,8 @@ def cpu_seconds(pid):
 
 
 def runs(pid, seconds, most=60):
-    """Waits until a process, or each of several, has used @seconds more of CPU time, however busy
-    the machine is."""
+    """Waits until a process, or each process of a list, has used @seconds more of CPU time, however
+    busy the machine is."""
     ends = [(one, cpu_seconds(one) + seconds) for one in (pid if isinstance(pid, list) else [pid])]
     wait_for(lambda: all(cpu_seconds(one) > end for one, end in ends), most)
 
@@ -275,7 +278,8 @@ def cpu_clock(pid):
 
 
 def start_agent(store, *options, **kw):
-    """Starts krait agent run, and waits until it records. It is killed when the case ends."""
+    """Starts krait agent run, and waits until it records. The agent is killed when the test case
+    ends."""
     agent = subprocess.Popen([KRAIT, "agent", "run", "--store", store, *options], stderr=subprocess.PIPE, encoding="utf-8", **kw)
     AGENTS.append(agent)
     line = agent.stderr.readline()
@@ -292,7 +296,7 @@ def end_agent(agent):
 
 
 def child_of(pid):
-    """Returns the first child of a process, once it has run for a while."""
+    """Returns the first child of a process, once that child has run for a while."""
     def find():
         with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
             return f.read().split()
@@ -311,7 +315,7 @@ def python(source=BUSY, executable=PYTHON, **kw):
 
 def share(out, name, file=None, pids=None):
     """Returns (samples in the profile, samples with a Python function of this name and file). @out:
-    the profile, or the file that it is read from."""
+    a profile, or the file of a profile."""
     profile, total, found = out if isinstance(out, pprof.Profile) else pprof.read(out), 0, 0
     for sample in profile.samples:
         if pids is not None and int(sample.labels.get("pid", 0)) not in pids:
@@ -324,18 +328,18 @@ def share(out, name, file=None, pids=None):
 
 
 def sees(out, name="busy", least=0.9, file=None, pids=None):
-    """Checks that most samples of a profile have this function."""
+    """Checks that at least the share @least of a profile's samples has this function."""
     total, found = share(out, name, file, pids)
     check(total >= 20, "only %d samples" % total)
     check(found >= least * total, "%d of %d samples have %s" % (found, total, name))
 
 
-WHOLE = 0.99  # which part of the stacks of a program that hides nothing must be whole
+WHOLE = 0.99  # the share of the stacks that must be whole, in a program that hides nothing
 
 
 def by_thread(profile, *names):
-    """Returns {tid: {state: ns of off_cpu}}. If @names are given, only of stacks with one of these
-    functions."""
+    """Returns waits by thread, {tid: {state: ns of off_cpu}}. If @names are given, counts only
+    stacks with one of these functions."""
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     sums = collections.defaultdict(collections.Counter)
     for sample in profile.samples:
@@ -345,13 +349,14 @@ def by_thread(profile, *names):
 
 
 def waited(states):
-    """Returns how long a thread neither ran nor was ready to run. @states: of by_thread(). The
-    truth for that comes from account()."""
+    """Returns how long a thread neither ran nor was ready to run. @states is the thread's entry in
+    the result of by_thread(). account() gives the truth."""
     return sum(ns for state, ns in states.items() if state != "runnable")
 
 
 def whole(out, pid):
-    """Returns (samples of a process, those whose stack has main() and busy() and no mark)."""
+    """Returns (samples of a process, those of them whose stack has main() and busy() and no mark).
+    """
     profile, total, good = pprof.read(out), 0, 0
     for sample in profile.samples:
         if int(sample.labels.get("pid", 0)) != pid:
@@ -374,9 +379,9 @@ def folder():
 
 
 def main():
-    """Runs the cases of the calling script, or those that are named. -jN: N of them at once, for
-    scripts whose cases mostly wait."""
-    # on SIGTERM this process exits, and so what it started ends
+    """Runs the test cases of the calling script, or those that the command line names. -jN runs N
+    cases at once, for scripts whose cases mostly wait."""
+    # On SIGTERM this process exits, so that the processes that it started end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL: terminated"))
     at_once = max([1] + [int(arg[2:]) for arg in sys.argv[1:] if arg.startswith("-j")])
     names = [arg for arg in sys.argv[1:] if not arg.startswith("-j")]
@@ -385,7 +390,8 @@ def main():
 
 
 def run_case(function):
-    """Runs a case, prints its line and the time that it took. Returns 1 if it failed."""
+    """Runs a test case, prints its result and the time that it took. Returns 1 if the case failed.
+    """
     name = "%s %s" % (os.path.basename(sys.argv[0]).rsplit(".", 1)[0], function.__name__)
     if os.getuid() != 0:
         print("SKIP %s: needs root" % name)
@@ -400,7 +406,8 @@ def run_case(function):
         return 0
     except AssertionError as error:
         print("FAIL %s: %s" % (name, str(error).replace("\n", " | ")), flush=True)
-    except Exception:  # a test that raises another exception has failed too; prints where
+    # A test that raises another exception has also failed. Prints where the exception was raised.
+    except Exception:
         print("FAIL %s: %s" % (name, traceback.format_exc().strip().splitlines()[-1]))
         traceback.print_exc()
     finally:
@@ -411,8 +418,8 @@ def run_case(function):
 
 
 def several(cases, at_once):
-    """Runs cases in @at_once processes. A process that has ended a case takes the next one. Returns
-    1 if a case failed."""
+    """Runs cases in @at_once processes. When a process has finished a case, it takes the next case.
+    Returns 1 if a case failed."""
     left, numbers = os.pipe()
     os.write(numbers, bytes(range(len(cases))))
     os.close(numbers)
@@ -433,8 +440,8 @@ def several(cases, at_once):
 
 
 def take_cases(cases, left):
-    """Runs the cases whose numbers can be read from @left. The output of a case is printed in one
-    piece."""
+    """Runs the cases whose numbers this process reads from the pipe @left. Prints the output of
+    each case in one piece."""
     failed = 0
     for number in iter(lambda: os.read(left, 1), b""):
         said = io.StringIO()
@@ -447,8 +454,8 @@ def take_cases(cases, left):
 
 
 def with_packages(name, version, *packages):
-    """Returns a Python of that version, such as "3.13", that has these packages. The Python is kept
-    for the next run."""
+    """Returns a Python of that version, such as "3.13", in which these packages are installed. This
+    Python is kept for later runs."""
     place = os.path.join(CACHE, "packages", name)
     has, wanted = place + "/venv/has", version + " " + " ".join(packages)
     os.makedirs(place, exist_ok=True)
@@ -485,7 +492,8 @@ def need(command):
 
 
 def preloaded(directory, source, *defines):
-    """Makes an environment in which krait calls these functions instead of a library's."""
+    """Returns an environment in which krait calls the functions of the C text @source instead of a
+    library's."""
     need("gcc")
     if b"libbpf" not in subprocess.run(["ldd", KRAIT], stdout=subprocess.PIPE, check=False).stdout:
         raise Skip("libbpf is linked statically")

@@ -3,9 +3,8 @@
 """Programs that lay out files and memory so that reading them takes long.
 
 Each attack runs beside an honest program, whose stacks are known from its source and must stay
-whole. The attack may cost krait only little CPU time. krait says once what it didn't read of the
-attacker.
-"""
+whole. The attacking program may cost krait only little CPU time. krait says once what it didn't
+read of this program."""
 import json
 import os
 import struct
@@ -18,7 +17,8 @@ from judge import pprof
 
 
 def record(d, attack, honest, seconds=1, *more):
-    """Records both programs. Returns (krait's CPU seconds, its summary, what it said)."""
+    """Records the attacking and the honest program. Returns (krait's CPU seconds, its summary, its
+    messages)."""
     command = [kit.KRAIT, "record", "-v", "-p", attack.pid, "-p", honest.pid, "-d", seconds, "-F", 499,
                "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz", *more]
     with open(d + "/said", "w+") as said:
@@ -31,10 +31,10 @@ def record(d, attack, honest, seconds=1, *more):
 
 
 def beside(d, source, *args, seconds=1, most=2.0, says=None, lines=1):
-    """Records an attack beside an honest program. The attack prints @lines lines when it is ready.
-    krait must take less than @most CPU seconds, say @says, and have whole stacks of the honest
-    program. The attack prints the names of its perf maps, which are removed at the end. Returns
-    the attack's pid."""
+    """Records an attacking program beside an honest one. The attacking program prints @lines lines
+    when it is ready. krait must take less than @most CPU seconds, print the message @says, and
+    have whole stacks of the honest program. The lines name the perf maps of the attacking
+    program, which are removed at the end. Returns the attacking program's pid."""
     with python() as honest, Background(kit.PYTHON, "-c", source, *args, stdout=subprocess.PIPE) as attack:
         printed = [attack.process.stdout.readline().decode().strip() for _ in range(lines)]
         try:
@@ -87,15 +87,15 @@ print("ready", flush=True)
 
 @kit.case
 def endless_symbols():
-    """Tables of exported symbols that are holes of 500 MiB: krait begins in time, and says what it
-    left out."""
+    """Libraries whose tables of exported symbols are holes of 500 MiB in the files: krait begins to
+    sample in time, and says what it left out."""
     with folder() as d:
         pid = beside(d, DYNSYM, d, most=3, says="too large to be looked through")
         honest_is_whole(d + "/o.pb.gz", pid)
 
 
-# Several processes run code that is in no file. Their perf maps are a hole of 1 TiB and, after it,
-# one line.
+# Several processes run code that is in no file. Each has a perf map that consists of a hole of 1
+# TiB and one line after it.
 SPARSE = r"""
 import ctypes, mmap, os, sys
 code = mmap.mmap(-1, 4096, prot=7)
@@ -152,15 +152,15 @@ with open(path, "w") as f:
 
 @kit.full_case
 def growing_maps():
-    """Perf maps of a million lines, to which more are added: krait leaves out what it can't read in
-    the time, and says so."""
+    """Perf maps have a million lines, and more lines are added all the time: krait leaves out what
+    it can't read in the time, and says so."""
     need_x86()
     with folder() as d:
         beside(d, GROWING, seconds=2, most=4, says="weren't read to the end", lines=4)
 
 
-# Registers code for gdb: "names": a file of 400,000 symbols at one address, whose names overlap in
-# 16 MB of underscores; "many": 8,000 files, each of a page of code.
+# A program that registers code for gdb. "names": a file of 400,000 symbols at one address, whose
+# names overlap in 16 MB of underscores; "many": 8,000 files, each with a page of code.
 LISTS = r"""
 import ctypes, mmap, struct, sys
 library = ctypes.CDLL(sys.argv[1])
@@ -209,8 +209,8 @@ while True:
 
 @kit.full_case
 def endless_lists():
-    """Lists of code that is registered for gdb, with long names or with many files, change all the
-    time: krait leaves a part out and says so."""
+    """Lists of code that is registered for gdb change all the time, with long names or with many
+    files: krait leaves out a part of the lists and says so."""
     kit.need("cc")
     need_x86()
     with folder() as d:
@@ -221,8 +221,9 @@ def endless_lists():
             beside(d, LISTS, library, which, seconds=2, most=2.5, says="too long to be read whole")
 
 
-# Registers code for gdb as LLVM does: code_a(), which runs, then argv[2] other functions. If
-# argv[3] isn't 0, one more function is registered and unregistered every argv[3] microseconds.
+# A program that registers code for gdb as LLVM does: code_a(), which runs, then argv[2] other
+# functions. If argv[3] isn't 0, one more function is registered and unregistered every argv[3]
+# microseconds.
 REGISTERED = r"""
 import ctypes, sys, threading, time
 folder, n, us = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -252,8 +253,8 @@ def build_registered(d):
 
 
 def registered(n, us, **kw):
-    """Records REGISTERED beside an honest program. Returns which part of REGISTERED's samples in
-    code_a() has the function's name."""
+    """Records the program REGISTERED beside an honest program. Returns the share of REGISTERED's
+    samples in code_a() that have the function's name."""
     with folder() as d:
         build_registered(d)
         pid = beside(d, REGISTERED, d, n, us, **kw)
@@ -272,8 +273,8 @@ def registered(n, us, **kw):
 
 @kit.full_case
 def long_list():
-    """In a list of 4,000 small functions, the oldest function has its name; on a busy machine,
-    after some seconds. A list of 16,000 functions, of which one comes and goes, costs krait
+    """In a list of 4,000 small functions the oldest function has its name (on a busy machine only
+    after some seconds). A list of 16,000 functions, one of which comes and goes, costs krait
     little CPU time."""
     check(any(registered(4000, 0, seconds=s, most=3 + s / 6) > 0.5 for s in (3, 6, 12)), "the code has no name")
     registered(16000, 10000, seconds=3, most=4)
@@ -281,14 +282,15 @@ def long_list():
 
 @kit.case
 def changing_list():
-    """In a list of 1,000 functions that changes every 1 to 100 ms, functions that stay have their
+    """A list of 1,000 functions changes every 1 to 100 ms: the functions that stay have their
     names."""
     named = [registered(1000, us, seconds=3) for us in (1000, 10000, 100000)]
     check(min(named) > 0.2, "the code has no name: %s" % named)
 
 
-# As many mappings as a process may have. Neighbours have different rights, so that the kernel
-# doesn't join them. One mapping is made executable and not executable in turn, all the time.
+# A program that has as many mappings as a process may have. Neighbouring mappings have different
+# rights, so that the kernel doesn't join them. One mapping is made executable and not executable in
+# turn, all the time.
 MAPPINGS = r"""
 import ctypes, mmap, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -312,13 +314,14 @@ print("ready", flush=True)
 
 @kit.full_case
 def many_mappings():
-    """65,530 executable mappings, of which one changes all the time: krait's CPU time is bounded,
-    and the other program's stacks are whole."""
+    """A program has 65,530 executable mappings, and changes one of them all the time: krait's CPU
+    time is bounded, and the stacks of the honest program are whole."""
     with folder() as d:
         beside(d, MAPPINGS, seconds=6, most=2.2)
 
 
-# A program whose processes live for a moment and have command lines of 2 MB.
+# A program that keeps starting processes, which live only for a moment and have command lines of 2
+# MB.
 ARGUMENTS = r"""
 import os, subprocess, sys
 words = ["x" * 130000] * 15
@@ -332,14 +335,14 @@ while True:
 
 @kit.case
 def long_command_lines():
-    """Processes with command lines of 2 MB come and go: krait's CPU time is bounded, and the other
-    program's stacks are whole."""
+    """Processes with command lines of 2 MB come and go: krait's CPU time is bounded, and the stacks
+    of the honest program are whole."""
     with folder() as d:
         beside(d, ARGUMENTS, seconds=2, most=1.5)
 
 
-# A program with threads that have long names in Python. Some threads work in turn, some begin and
-# end.
+# A program whose threads have long names in Python. Some threads work in turn; others begin and end
+# all the time.
 THREADS = r"""
 import sys, threading, time
 threading.stack_size(65536)
@@ -361,8 +364,8 @@ begin()
 
 @kit.full_case
 def many_threads():
-    """5,000 threads with names of 5,000 letters, and new ones all the time: krait's CPU time is
-    bounded, and the other program's stacks are whole."""
+    """A program has 5,000 threads with names of 5,000 letters, and starts new threads all the time:
+    krait's CPU time is bounded, and the stacks of the honest program are whole."""
     with folder() as d:
         beside(d, THREADS, 5000, seconds=6, most=2.4)
 

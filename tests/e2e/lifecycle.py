@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """krait starts and stops, sometimes by kill -9: no BPF program, map or link and no file is left
-behind. Another case counts how often krait wakes up."""
+behind. Another test case counts how often krait wakes up."""
 import glob
 import json
 import os
@@ -20,8 +20,8 @@ KILLS = 100 if kit.FULL else 6
 
 def kernel_objects():
     """Returns the ids of all BPF programs, maps and links of the machine."""
-    # Ubuntu's `bpftool` works only if it is installed for the running kernel. The test takes any
-    # installed version.
+    # Ubuntu's command `bpftool` works only if a version for the running kernel is installed. So the
+    # test takes any installed version.
     tool = next(iter(glob.glob("/usr/lib/linux-tools/*/bpftool")), "bpftool")
     kit.need(tool)
     out = {}
@@ -33,12 +33,12 @@ def kernel_objects():
 
 
 def of_krait(objects):
-    """Returns the objects without those that bpftool itself makes, which come and go."""
+    """Returns the BPF objects without those that bpftool itself makes, which come and go."""
     return {o for o in objects if not o[2].startswith("pid_iter")}
 
 
 def held():
-    """Returns the kinds and ids of the BPF objects that any process of the machine has open."""
+    """Returns the kinds and ids of the BPF objects that processes of the machine have open."""
     found = set()
     for path in glob.iglob("/proc/[0-9]*/fdinfo/*"):
         try:
@@ -52,7 +52,8 @@ def held():
 
 def settled(before):
     """Returns the BPF objects that weren't there @before and that no process has open. The kernel
-    frees some objects only after a while, so this function waits up to five seconds for that."""
+    frees some objects only after a while, so this function waits up to five seconds until they
+    are gone."""
     left = set()
     for _ in range(50):
         used = held()
@@ -118,8 +119,8 @@ for i in range(3):
 
 @kit.case
 def woken_rarely():
-    """If nothing new comes, krait wakes up two or three times a second. A short thread that begins
-    in such a time still gets its name."""
+    """While nothing new happens, krait wakes up two or three times a second. A short thread that
+    begins while krait wakes up so rarely still gets its name."""
     def woken(pid):
         with open("/proc/%d/status" % pid) as f:
             return int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", f.read(), re.M)[1])
@@ -133,7 +134,7 @@ def woken_rarely():
                 time.sleep(0.9)
                 counts.append(woken(running.pid) - before)
             # On a busy machine krait may look at an earlier thread so late that the look falls into
-            # one of these periods. So only the lower of the two counts is judged.
+            # one of these periods. So the test judges only the lower of the two counts.
             check(min(counts[1:]) <= 5, "woken %s times in 0.9 s" % counts)
             code = running.process.wait(20)
             check(code == 0, "exit code %d" % code)

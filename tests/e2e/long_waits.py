@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads wait long, once each, among many short waits at the same site, whose stacks are chosen at
+"""Threads wait long, once each, among many short waits for the same lock, whose stacks are taken at
 random. Each long wait must be recorded at its own line, even if it isn't over when the recording
-ends. The truth is how long the threads waited by the program's own clock."""
+ends. The truth is how long each thread waited by the program's own clock."""
 import collections
 import json
 import sys
@@ -10,8 +10,8 @@ import sys
 import kit
 from kit import check, folder, krait
 
-# Threads wait for one lock again and again, and then once for long. The long wait is on another
-# line, but it is for the same lock and in the same system call as the short ones.
+# A program in which each thread waits for a lock many times, each time for a moment, and then once
+# for long. The long wait is on another line, but in the same system call.
 PROGRAM = """
 import json, os, sys, threading, time
 lasts = float(sys.argv[1])
@@ -52,8 +52,8 @@ def sums_of(profile):
 
 
 def record(lasts, *options):
-    """Records the program, whose long waits take @lasts. Returns what the program said, and
-    sums_of() the profile."""
+    """Records the program, whose long waits take @lasts seconds. Returns what the program printed,
+    and the profile's waits as by sums_of()."""
     with folder() as d:
         with open(d + "/long.py", "w") as f:
             f.write(PROGRAM)
@@ -66,7 +66,7 @@ def record(lasts, *options):
 
 @kit.case
 def over():
-    """The program ends before the recording does."""
+    """The program, with all its waits, ends before the recording does."""
     told, sums = record("1.5")
     for tid, ns in json.loads(told).items():
         check(abs(sums[int(tid), "once"] - ns) < 0.03 * ns, "once() of %s waited %d: %s" % (tid, ns, dict(sums)))
@@ -75,7 +75,7 @@ def over():
 
 @kit.case
 def not_over():
-    """The recording ends while all threads are in their long wait."""
+    """The recording ends while all threads are in their long waits."""
     _, sums = record("5", "-d", "3")
     once = [ns for (_, name), ns in sums.items() if name == "once"]
     often = [ns for (_, name), ns in sums.items() if name == "often"]

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """A sample takes at most half a millisecond, whatever the program does, because interrupts are off
-in that time.
-
-The kernel programs measure how long they run if kernel.bpf_stats_enabled is set. A host may stop
-its virtual machine in the middle of a sample. If the host takes a tenth of the CPU time, 1 to 8 %
-of all samples are long for that reason; on one host 7 to 19 % were, with kernel programs that kept
-to 5 % elsewhere. An attack makes most samples of each recording long: without limits 50 to 90 %
-would be. So the share of long samples in the best of several recordings counts."""
+meanwhile. If kernel.bpf_stats_enabled is set, the kernel programs measure how long they run. A
+host may stop its virtual machine in the middle of a sample: if the host takes a tenth of the CPU
+time, 1 to 8 % of all samples are long for that reason. On one host 7 to 19 % were long, with
+kernel programs that kept to 5 % elsewhere. The programs of this test would make 50 to 90 % of
+all samples long if krait had no limits. So the test judges the share of long samples in the best
+of several recordings."""
 import contextlib
 import json
 import os
@@ -21,7 +20,8 @@ FEW = 0.1  # the share of samples that may take more than 0.5 ms
 TRIES = 6
 STATISTICS = "/proc/sys/kernel/bpf_stats_enabled"
 
-# A chain of 900 functions with line tables of tens of KiB. All of them are new in each round.
+# A program that calls a chain of 900 functions, with line tables of tens of KiB. In each round all
+# functions are new.
 NEW = """
 import marshal, time
 body = "\\n".join("  x = %d" % (i & 7) for i in range(20000))
@@ -36,7 +36,7 @@ NEW_AGAIN = """
         g.append(d["f"])
     g[-1](g, 899)
 """
-# A program with a thousand different functions.
+# A program that calls a chain of a thousand different functions.
 DEEP = """
 import time
 g = []
@@ -101,20 +101,20 @@ def longest(program, again, what):
 
 @kit.case
 def new_functions():
-    """Samples of functions that krait hasn't seen before: their names and line tables are
-    copied."""
+    """A sample of functions that krait hasn't seen before, whose names and line tables are copied,
+    takes at most half a millisecond."""
     longest(NEW, NEW_AGAIN, "new functions")
 
 
 @kit.case
 def deep_functions():
-    """Samples of stacks that are as deep as krait walks, with a different function in each
-    frame."""
+    """A sample of a stack that is as deep as krait walks, with a different function in each frame,
+    takes at most half a millisecond."""
     longest(DEEP, DEEP_AGAIN, "deep functions")
 
 
-# A chain of 2,000 native functions. The last one fills the caches with other memory, so neither
-# their rows nor their stack are cached.
+# A program with a chain of 2,000 native functions. The last function fills the CPU's caches with
+# other memory, so that they contain neither the unwind rows of the functions nor their stack.
 CHAIN = """
 #include <stdlib.h>
 static char *m;
@@ -125,8 +125,8 @@ CHAIN_LINK = "long f%d(long x) { volatile char pad[%d]; pad[x & 63] = x; long y 
 
 @kit.case
 def native_functions():
-    """Samples of as many native frames as krait unwinds, each of another function, with nothing in
-    the CPU's caches."""
+    """A sample of as many native frames as krait unwinds, each of another function, takes at most
+    half a millisecond even if the CPU's caches contain nothing of them."""
     kit.need("gcc")
     with folder() as d:
         with open(d + "/chain.c", "w") as f:
@@ -150,7 +150,7 @@ def native_functions():
 
 
 def late(program, seconds):
-    """Returns by how many us a real-time thread wakes up late: the 99th percentile."""
+    """Returns how many microseconds late a real-time thread wakes up: the 99th percentile."""
     said = subprocess.run([program, "1", str(seconds)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
     if said.returncode:
         raise kit.Skip(said.stderr.strip())

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """`%%krait` and `%krait` in a notebook. The kernel is ipykernel, driven by jupyter_client. The
-truth is the cell's own time.process_time(), and the size of a notebook's file. In the full tier,
-JupyterLab draws the notebook in Chromium, also when the notebook is opened again."""
+truth is the CPU time that the cell itself measures. In the full tier, JupyterLab draws the
+notebook in Chromium, also when the notebook is opened again."""
 import json
 import os
 import re
@@ -46,8 +46,8 @@ import time
 end = time.process_time() + 0.4
 while time.process_time() < end: sum(range(300))
 """
-# 600 functions that call each other at random, so that a picture of all would have very many boxes;
-# and a deep recursion.
+# A cell with 600 functions that call each other at random, so that a picture of all would have very
+# many boxes; and with a deep recursion.
 MANY = """
 import random
 exec("\\n".join("def f%d(n):\\n    return sum(range(2000)) if not n else g[random.randrange(600)](n - 1)" % i for i in range(600)))
@@ -56,7 +56,7 @@ def deep(n):
     return deep(n - 1) if n else sum(range(20000))
 """
 # Runs the cells of the JSON file argv[1]. Writes the outputs of each cell to argv[2], in the form
-# that a notebook has them.
+# that a notebook's file has.
 DRIVER = """
 import json, sys
 from jupyter_client.manager import KernelManager
@@ -90,7 +90,7 @@ OLDEST = ("notes-3.8", "3.8", "ipykernel")
 
 
 def run_cells(d, *sources, program=kit.KRAIT, packages=NEWEST):
-    """Runs cells. Returns the outputs of each cell."""
+    """Runs cells in a notebook's kernel. Returns the outputs of each cell."""
     with open(d + "/in.json", "w") as f:
         json.dump(sources, f)
     done = subprocess.run([kit.with_packages(*packages), "-c", DRIVER, d + "/in.json", d + "/out.json"], env=environment(d, program),
@@ -126,7 +126,7 @@ def notebook(sources, outputs):
 
 
 def share_in(svg, name):
-    """Returns a box's share of all samples, as the box's title says it."""
+    """Returns a box's share of all samples, which the box's title in the SVG says."""
     found = re.search(r"%s[^<]*?([0-9.]+) %%" % name, svg)
     check(found, "no %s in the picture" % name)
     return float(found[1]) / 100
@@ -160,9 +160,9 @@ def shows_where(packages=NEWEST):
 
 @case
 def in_other_cells():
-    """A magic inside of a recorded cell makes a picture of its own. A cell with await is refused
-    and not run. If an option isn't for cells, the cell runs, and krait says that it can't be
-    given."""
+    """A %krait line inside of a recorded cell makes a picture of its own. A cell with await is
+    refused and not run. If an option can't be used in cells, the cell runs, and krait says that
+    the option can't be given."""
     with folder() as d:
         outputs = run_cells(d, "%load_ext krait", SPIN, "%%krait\n%krait planted_little(0.2)\nplanted_much(0.2)", "7 * 6",
                             "%%krait\nimport asyncio\nawait asyncio.sleep(0)", "%%krait -o x.html\nprint('ran')", "%%krait '\nprint('ran')")
@@ -176,7 +176,8 @@ def in_other_cells():
 
 @kit.full_case
 def in_an_old_kernel():
-    """shows_where() with IPython 8 under Python 3.8, which counts cells in another way."""
+    """Does what shows_where() does, with IPython 8 under Python 3.8, which counts cells in another
+    way."""
     shows_where(OLDEST)
 
 
@@ -225,8 +226,8 @@ STATUS = "jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.statu
 
 
 def until(b, expression, wanted, seconds=90):
-    """Asks JupyterLab until the answer is true. JupyterLab takes a while to draw; until it has, the
-    answer is false or an error."""
+    """Evaluates @expression in JupyterLab until wanted() is true of its value. JupyterLab takes a
+    while to draw; until it has, the answer is false or an error."""
     end, got = time.time() + seconds, None
     while time.time() < end:
         try:
@@ -253,7 +254,7 @@ def page(b, url):
 @kit.full_case
 def jupyterlab():
     """JupyterLab draws the cell's flame graph and saves it. When the notebook is opened again,
-    JupyterLab draws the flame graph without having started a kernel."""
+    JupyterLab draws the flame graph although no kernel runs."""
     if not browser.find():
         raise kit.Skip("no Chromium")
     bin_ = os.path.dirname(kit.with_packages(*LAB))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`krait mcp`, with a small client of this test's own and, in the full tier, with the protocol's
-Python SDK."""
+"""`krait mcp`, tested with a small client that this file contains and, in the full tier, with the
+protocol's Python SDK."""
 import contextlib
 import json
 import os
@@ -47,7 +47,7 @@ class Client:
         return said
 
     def call(self, tool, **arguments):
-        """Returns the text of a tool's answer, which must not be an error."""
+        """Calls a tool. Returns the text of its answer, which must not be an error."""
         result = self.ask("tools/call", name=tool, arguments=arguments)["result"]
         check(not result["isError"], result)
         check(len(result["content"][0]["text"]) < 33000, "the answer is too long")
@@ -67,7 +67,7 @@ def client(*args):
 
 @case
 def tools():
-    """Every tool that `krait mcp` lists works, on a program whose function is known."""
+    """Every tool that `krait mcp` lists works on a program whose busy function is known."""
     with kit.python(kit.BUSY) as running, kit.folder() as folder, client("--directory", folder) as c:
         said = c.ask("initialize", protocolVersion="2025-06-18")["result"]
         check(said["protocolVersion"] == "2025-06-18" and said["serverInfo"]["name"] == "krait", said)
@@ -85,8 +85,8 @@ def tools():
 
 @case
 def what_is_wrong():
-    """Every request is answered, in order. Files are written only into the directory that
-    --directory names. Without that option, no file is written."""
+    """Every request is answered, in order, also a wrong one. Files are written only into the
+    directory that --directory names. Without that option, no file is written."""
     with kit.folder() as folder, client("--directory", folder) as c:
         for code, line in ((-32700, b"nonsense"), (-32700, b"[]"), (-32600, b'{"id":{},"method":"ping"}'),
                            (-32600, b'{"id":1}'), (-32601, b'{"id":1,"method":"nosuch"}'),

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that make new code all the time: krait record stays within its memory, and writes what
-it recorded.
-
-The program itself says which functions it made, and how long each took by its own clock."""
+"""Programs that make new code all the time: krait record doesn't use more memory than it may, and
+writes what it recorded. Each program itself says which functions it made, and how long each took
+by the program's own clock."""
 import contextlib
 import json
 import os
@@ -18,9 +17,9 @@ from kit import Background, PYTHON, check, folder, krait
 
 HZ = 20000
 # In each round the program calls a new function, with a long name and a file of its own, and then
-# steady(), which stays the same. steady() takes another time in each round: If all rounds took some
-# 50 us, which is the time between two samples, the samples would fall on the same places in each
-# round, and shares would be off by 0.07.
+# steady(), which stays the same. The time that steady() takes varies from round to round. If each
+# round took some 50 us, which is the time between two samples, the samples would fall on the same
+# places in all rounds, and shares would be off by 0.07.
 CHURN = r"""
 import json, sys, time
 def template(n):
@@ -45,14 +44,14 @@ def main(seconds):
         before = time.thread_time()
         begin = time.thread_time()
         steady(made * 7919 % 2000)
-        in_steady += time.thread_time() - begin - (begin - before)  # without the clock's own cost
+        in_steady += time.thread_time() - begin - (begin - before)  # without the clock's own time
     print(json.dumps({"made": made, "steady": in_steady, "all": time.thread_time()}))
 main(float(sys.argv[1]))
 """
 
 
 def record(d, *args, seconds=1.5):
-    """Returns (closing lines, summary, what the program says, profile)."""
+    """Records the program CHURN. Returns (closing lines, summary, what CHURN said, profile)."""
     done = krait("record", "-F", HZ, "-o", d + "/o.pb.gz", "--summary-json", d + "/o.json", *args,
                  "--", PYTHON, "-c", CHURN, seconds, timeout=120)
     check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -61,8 +60,7 @@ def record(d, *args, seconds=1.5):
 
 
 def check_names(frames):
-    """Checks pairs of (name, file): each function that the program made has the file that it was
-    made with."""
+    """Checks pairs of (name, file): each function has the file with which the program made it."""
     made = [f for f in frames if f[0].startswith("made_")]
     wrong = [f for f in made if not f[1].startswith("<template %s>/" % f[0].split("_")[1])]
     check(made and not wrong,
@@ -85,8 +83,8 @@ SLOW = kit.BUSY.replace("busy(100000)", "busy(20000); time.sleep(0.05)").replace
 
 @kit.case
 def rare_code_is_summed_up():
-    """No sample is lost, no name is wrong, frequent functions keep their shares, and krait's memory
-    stays within its bound."""
+    """A program calls many functions only once: no sample is lost, no name is wrong, frequent
+    functions keep their shares, and krait's memory stays within its bound."""
     with folder() as d:
         least = record(d, seconds=0.1)[1]["krait_rss_bytes"]
         said, summary, program, profile = record(d, "--memory", "8M", seconds=4)
@@ -95,7 +93,7 @@ def rare_code_is_summed_up():
         check(samples == summary["samples"],
               "%d samples in the file, %d taken" % (samples, summary["samples"]))
         # If the host takes the CPU away from this machine, the kernel's timer loses some of these
-        # samples. So half of them are enough.
+        # samples. So half of the samples are enough.
         due = program["all"] * HZ
         check(samples + summary["lost_records"] > 0.5 * due, "%d samples of %d" % (samples, due))
         check_names({(l.name, l.file) for s in profile.samples for l in profile.stack(s)})
@@ -103,13 +101,14 @@ def rare_code_is_summed_up():
         truth, found = program["steady"] / program["all"], count(profile, "steady") / samples
         check(abs(truth - found) < 0.03, "steady has %.3f, not %.3f" % (found, truth))
         check_read(d + "/o.pb.gz", samples)
-        # 24 MiB: the 8 MiB of --memory, what malloc() adds by rounding up, and tables of fixed size
-        # that a short recording doesn't fill.
+        # 24 MiB are the 8 MiB of --memory, what malloc() adds by rounding up, and tables of fixed
+        # size that aren't full in a short recording.
         grown = summary["krait_rss_bytes"] - least
         check(grown < 24 << 20, "%.1f MiB more than a short recording" % (grown / 1048576))
 
 
-# A chain of 200 functions, which share one line table of 4 MiB. All of them are new in each round.
+# A program with a chain of 200 functions, which share one line table of 4 MiB. In each round all of
+# these functions are new.
 LARGE = r"""
 import sys, time, types
 names = {"time": time}
@@ -145,8 +144,8 @@ def large_code_without_end():
 
 @kit.case
 def refused_memory():
-    """If the system refuses krait memory, krait writes what it recorded until then, also as a page.
-    """
+    """If the system refuses krait memory, krait writes what it recorded until that moment, also as
+    a page."""
     with folder() as d, Background(PYTHON, "-c", CHURN, 100) as target:
         args = ("record", "-F", HZ, "-p", target.pid, "-o", d + "/o.html", "--summary-json",
                 d + "/o.json", "--memory", "4G")
@@ -169,7 +168,8 @@ def refused_memory():
         check_names(re.findall(r"(made_\d+_)\w* \(([^:]*):", "".join(lines)))
 
 
-# Libraries of 1.5 MB: 62,000 symbols each, whose names are all parts of one text of 3 KB.
+# A program that maps libraries of 1.5 MB. Each has 62,000 symbols, whose names are all parts of one
+# text of 3 KB.
 LIBRARIES = r"""
 import ctypes, mmap, struct, sys
 COUNT, SYMBOLS = int(sys.argv[2]), 62000
@@ -214,8 +214,8 @@ busy()
 
 @kit.case
 def symbols_of_libraries():
-    """The symbols' names of 15 MB of libraries would take a hundred times as much memory: krait's
-    memory stays bounded, and another program's functions are named."""
+    """A program maps libraries of 15 MB; the names of their symbols would take a hundred times as
+    much memory. krait's memory stays bounded, and another program's functions are named."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the code is x86-64's")
     with folder() as d, kit.python() as honest, \
@@ -235,7 +235,8 @@ def symbols_of_libraries():
 
 
 def group(mib):
-    """Makes a new memory control group, v1 or v2, with this limit."""
+    """Makes a new memory control group, of version 1 or 2, with a limit of @mib MiB. Returns its
+    path."""
     for tree, name in ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max"):
         path = "%s/krait-test-%d" % (tree, os.getpid())
         try:
@@ -252,7 +253,7 @@ def group(mib):
 
 
 def in_group(mib, *args):
-    """Runs krait() in a control group that may use @mib of memory."""
+    """Calls krait() in a control group that may use @mib MiB of memory."""
     path = group(mib)
 
     def enter():
@@ -271,8 +272,8 @@ def in_group(mib, *args):
 
 @kit.case
 def small_groups():
-    """A control group of 64 MiB is enough for twenty processes; in a smaller one krait says how
-    much it needs."""
+    """With 64 MiB in its control group krait can record twenty processes; in a smaller group krait
+    says how much it needs."""
     with folder() as d, contextlib.ExitStack() as all_of_them:
         pids = [all_of_them.enter_context(kit.python(SLOW)).pid for _ in range(20)]
         args = [a for pid in pids for a in ("-p", pid)]

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# musl.sh: the wheel on a system with musl as its only C library (Alpine Linux). Its pip refuses a
-# wheel without musl's tag, and installs a wheel with that tag. The installed krait records names
-# and lines, and its removal leaves no file. Needs root.
+# musl.sh: tests the wheel on a system whose only C library is musl (Alpine Linux). Its pip refuses
+# a wheel without musl's tag, and installs a wheel with that tag. The installed krait records names
+# and lines. When krait is removed, no file stays. Needs root.
 . "$(dirname "$0")/kit.sh" musl
 [ "$(id -u)" = 0 ] || skip_all "not root"
 root=$(tests/setup/musl.sh) || skip_all "$root"
@@ -10,7 +10,7 @@ make -s STATIC=1 stripped || { echo "FAIL musl: no static binary"; exit 1; }
 
 mkdir "$work/with" "$work/without"
 wheel=$(packaging/wheel.py build/static/stripped/krait "$(uname -m)" "$work/with")
-# pip looks at the name of the wheel
+# pip decides by the name of the wheel
 cp "$work/with/$wheel" "$work/without/$(sed 's/\.musllinux_[a-z0-9_]*//' <<<"$wheel")"
 
 in_root() { tests/setup/in-root.sh "$root" env PATH=/usr/local/bin:/usr/bin:/bin HOME=/tmp PYTHONDONTWRITEBYTECODE=1 "$@"; }
@@ -30,13 +30,14 @@ def busy_of_musl():
 
 busy_of_musl()
 END
-records() { # records: checks names, and the lines of the loop
+records() { # records: checks that a recording has the functions' names and the lines of the loop
 	in_root "$work/env/bin/krait" record -q --lines -o "$work/x.folded" -- python3 "$work/app.py" &&
 		grep -q 'busy_of_musl (.*app\.py:[56])' "$work/x.folded" || { tail -n 5 "$work/x.folded"; return 1; }
 }
 
 check no-glibc no_glibc
-in_root true # makes the folders on which in_root mounts; they stay
+# makes the folders on which in_root mounts, so that the lists before and after have them
+in_root true
 listed "$root" >"$work/root.before"
 check environment in_root python3 -m venv "$work/env"
 listed "$work/env" >"$work/env.before"

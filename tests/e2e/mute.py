@@ -25,8 +25,8 @@ thread.join()
 
 
 class Mute:
-    """A file system (FUSE 7.22) with one file of zeros. The answers stop at the call that .serve()
-    waits for."""
+    """A file system (FUSE 7.22) with one file of zeros. It stops answering at the call that
+    .serve() is given."""
 
     ATTRIBUTES = struct.pack("=6Q10I", 2, 4096, 8, 0, 0, 0, 0, 0, 0, 0o100644, 1, 0, 0, 0, 4096, 0)
     ANSWERS = {26: struct.pack("=4I2HI", 7, 22, 0, 0, 1, 1, 4096),  # INIT
@@ -53,13 +53,13 @@ class Mute:
         self.libc.umount2(self.place, 2)
 
     def close(self):
-        """Ends the file system, so that reads fail. Before that, nothing ends a thread that reads,
+        """Ends the file system, so that reads fail. Until then nothing ends a thread that reads,
         not even SIGKILL."""
         os.close(self.fd)
 
     def serve(self, until):
-        """Answers requests. Only the descriptor that is opened first reads and writes without the
-        page cache (FOPEN_DIRECT_IO)."""
+        """Answers requests until the call @until comes. Only the descriptor that is opened first
+        reads and writes without the page cache (FOPEN_DIRECT_IO)."""
         opened = 0
         while select.select([self.fd], [], [], 20)[0]:
             _, call, number = struct.unpack_from("=IIQ", os.read(self.fd, 1 << 17))
@@ -80,8 +80,8 @@ def state(pid, tid=None):
 
 @contextlib.contextmanager
 def hanging(source, call):
-    """Starts the program, whose argument is a directory of the file system. Yields once the file
-    system has got the given call, which it doesn't answer."""
+    """Starts the program, whose argument is a directory of the file system. Yields when the file
+    system has received @call, which it doesn't answer."""
     with kit.folder() as place, Mute(place) as mute, kit.Background(kit.PYTHON, "-c", source, place) as target:
         try:
             mute.serve(call)

@@ -43,7 +43,7 @@ def tool(*args):
 
 
 def record(pids, d, *args, cpu=0.8):
-    """Records one process or several, until each of them has used @cpu seconds of CPU time, however
+    """Records one process or several, until each process has used @cpu seconds of CPU time, however
     busy the machine is."""
     pids = pids if isinstance(pids, list) else [pids]
     return record_until(lambda: kit.runs(pids, cpu), d, *args, *(a for pid in pids for a in ("-p", pid)))
@@ -64,14 +64,15 @@ def record_for(seconds, pid, d):
 
 
 def outcomes(d):
-    """Returns how unwinding ended in a recording with --summary-json d/s.json."""
+    """Returns the outcomes of unwinding, with their counts, from the recording's summary d/s.json.
+    """
     with open(d + "/s.json") as f:
         return json.load(f)["native_outcomes"]
 
 
 def share(profile, wanted, pid=None):
-    """Returns the share of samples for whose stack (root first) wanted() is true; of one process,
-    or of all."""
+    """Returns the share of samples for whose stack (root first) wanted() is true, among those of
+    one process or among all."""
     n = [0, 0]
     for sample in profile.samples:
         if pid is not None and sample.labels["pid"] != str(pid):
@@ -87,8 +88,8 @@ def leaf_is(name):
 
 
 def stripped_library(d):
-    """Makes a library without symbols. Returns the path at which its debug file is looked for by
-    build id."""
+    """Makes a library without symbols. Returns the path at which krait looks for its debug file, by
+    the build id."""
     with open(d + "/work.c", "w") as f:
         f.write(WORK_C)
     lib = d + "/libwork.so"
@@ -102,7 +103,7 @@ def stripped_library(d):
 
 @kit.case
 def debug_file_of_a_container():
-    """krait finds a debug file that is only in the container's own file system, even if the
+    """krait finds a debug file that exists only in a container's own file system, even if the
     container ends while krait records."""
     with folder() as d:
         lib, place = stripped_library(d)
@@ -146,8 +147,8 @@ int main(void) { for (;;) work(); }
 
 
 def built_with_musl(d, source, *names):
-    """Compiles the program with musl, once statically and once dynamically linked. The two programs
-    are the files @names in @d. Yields once they are there."""
+    """Compiles the program @source with musl, once statically and once dynamically linked. The two
+    programs are the files @names in @d. Yields when they exist."""
     with open(d + "/source.c", "w") as f:
         f.write(source)
     for name, link in zip(names, (["-static"], [])):
@@ -157,7 +158,8 @@ def built_with_musl(d, source, *names):
 
 @kit.case
 def musl():
-    """musl has no unwind tables. Stacks must end at the frame that called main()."""
+    """musl has no unwind tables. Stacks of its programs must end at the frame that called main().
+    """
     with folder() as d:
         for name in built_with_musl(d, BUSY_C, "busy-static", "busy-dynamic"):
             with Background(d + "/" + name) as target:
@@ -181,9 +183,9 @@ int main(void) { pthread_t t; pthread_create(&t, 0, working, 0); for (;;) make()
 
 @kit.full_case
 def musl_threads():
-    """With musl stacks go through clone(), the function that runs a thread and functions that wait,
-    of which some have a stack protector and some never return. No stack has frames of two
-    threads."""
+    """In programs of musl, stacks go through clone(), through the function that runs a thread, and
+    through functions that wait, some of which have a stack protector and some of which never
+    return. No stack has frames of two threads."""
     with folder() as d:
         for name in built_with_musl(d, THREADS_C, "made-static", "made-dynamic"):
             with Background(d + "/" + name) as target:
@@ -200,7 +202,7 @@ def musl_threads():
             check(not mixed, "%s: %d stacks of two threads: %s" % (name, len(mixed), mixed[:2]))
 
 
-# A program with many libraries, as a machine with many containers has them.
+# A program that maps many libraries, as many containers on a machine together do.
 MANY_LIBRARIES = """
 import glob, mmap, shutil, sys, zlib
 library = glob.glob("/usr/lib/*/liblzma.so.5")[0]
@@ -215,8 +217,8 @@ while True:
 
 @kit.case
 def more_libraries_than_descriptors():
-    """If a program has more libraries than krait may open files, its native frames are still there.
-    A command keeps the limit that krait was started with."""
+    """If a program has more libraries than krait may open files, stacks still have its native
+    frames. A command keeps the limit that krait was started with."""
     soft, hard = 300, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))  # noqa: E731
     with folder() as d, Background(kit.PYTHON, "-c", MANY_LIBRARIES, d) as target:
@@ -255,7 +257,7 @@ WITHOUT_TABLES = """
 \\name:
 	push %rbx
 	lea 2f(%rip), %rax
-	jmp *%rax  # that isn't followed: docs/decisions/0011
+	jmp *%rax  # krait doesn't follow this jump: docs/decisions/0011
 2:	mov %rdi, %rcx
 1:	dec %rcx
 	jnz 1b
@@ -282,8 +284,8 @@ while True:
 
 @kit.case
 def functions_that_nothing_describes():
-    """Two functions without unwind information are neighbours: no sample has the other one's
-    name."""
+    """Two functions without unwind information are neighbours: no sample has the name of the other
+    function."""
     if os.uname().machine != "x86_64":
         raise Skip("assembly for x86-64")
     with folder() as d:
@@ -323,7 +325,7 @@ void run(unsigned *stack)
 
 @kit.case
 def vdso_of_32_bits():
-    """A 32-bit process has a vDSO of its own, which krait doesn't take for the 64-bit vDSO."""
+    """A 32-bit process has a vDSO of its own: krait doesn't take it for the 64-bit vDSO."""
     with folder() as d:
         with open(d + "/program.c", "w") as f:
             f.write(PROGRAM_32)
@@ -344,7 +346,7 @@ def vdso_of_32_bits():
         check(not wrong, "%d frames of the 64-bit library" % len(wrong))
 
 
-# A loop over numbers so small that each exists once: nothing is allocated or freed.
+# A loop over small integers, which Python keeps: the loop allocates and frees nothing.
 LOOP = """
 def loop():
     while True:
@@ -360,8 +362,7 @@ int main(int argc, char **argv) { return Py_BytesMain(argc, argv); }
 
 
 def loop_is_python(command, d, env):
-    """Checks that loop() is the innermost frame: nothing below it is shown as C code that it
-    calls."""
+    """Checks that loop() is the innermost frame: krait shows no C code that loop() would call."""
     with Background(*command, "-c", LOOP, env=env) as target:
         kit.runs(target.pid, 0.3)
         check(target.process.poll() is None, "%s doesn't run" % command[0])
@@ -371,8 +372,8 @@ def loop_is_python(command, d, env):
 
 @kit.case
 def evaluation_loop_of_tail_calls():
-    """A stripped interpreter has a function for each opcode in place of one evaluation loop, in the
-    program or in its library. krait hides these functions as it hides the loop."""
+    """A stripped interpreter has a function for each opcode instead of one evaluation loop, in its
+    executable or in its library. krait hides these functions as it hides the evaluation loop."""
     executable = os.path.realpath(tool(kit.interpreter("tailcall"), "-c",
                                        "import sys; print(sys.executable)").strip())
     home = os.path.dirname(os.path.dirname(executable))
@@ -403,7 +404,7 @@ def whole_from_the_start(d):
     with kit.python(SLEEPER, d + "/sleeper") as target:
         kit.runs(target.pid, 0.1)
         for wanted in ["-p", target.pid], ["--comm", "sleeper"]:
-            # several tries, because on a busy machine rows take longer to be made
+            # Several tries, because on a busy machine the unwind rows are ready later.
             for _ in range(5):
                 done = krait("record", *wanted, "--native=full", "-d", "500ms", "-F", 999,
                              "-o", d + "/o.pb.gz")
@@ -421,17 +422,17 @@ def whole_from_the_start(d):
 
 @kit.case
 def whole_from_the_first_sample():
-    """A server that mostly sleeps has few samples. The stacks of all of them reach the native
-    frames with which the thread starts."""
+    """A server that mostly sleeps has few samples. All their stacks reach the native frames with
+    which the thread starts."""
     with folder() as d:
-        os.symlink(kit.PYTHON, d + "/sleeper")  # a name that no other process of the machine has
+        os.symlink(kit.PYTHON, d + "/sleeper")  # no other process of the machine has this name
         whole_from_the_start(d)
 
 
 @kit.case
 def mappings_are_read_soon():
-    """If krait starts the program, at most 25 samples at 999 Hz come before krait has read the
-    mappings."""
+    """If krait itself starts the program, at most 25 samples at 999 Hz come before krait has read
+    the mappings."""
     def missed(d):
         done = krait("record", "-F", 999, "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
                      "import json, sqlite3, decimal, time\nend = time.process_time() + .4\nwhile time.process_time() < end: pass")
@@ -464,7 +465,7 @@ while time.time() < end:
 
 def made_by(d, function, system_call, hz):
     """Records a program that calls @function all the time. Returns two lists of (labels, names of
-    the functions): one for the samples in @system_call, one for all other samples."""
+    the functions): the first for the samples in @system_call, the second for all other samples."""
     done = krait("record", "-F", hz, "--native=full", "--summary-json", d + "/s.json", "-o", d + "/o.pb.gz",
                  "--", kit.PYTHON, "-c", MAKES, function)
     check(done.returncode == 0, done.stderr)
@@ -480,12 +481,14 @@ def made_by(d, function, system_call, hz):
 
 @kit.case
 def where_threads_begin():
-    """glibc's clone3() has no unwind information from its system call on. In it the old thread's
-    stack is whole, and the new thread's stack doesn't go on into the old thread's functions."""
+    """glibc's clone3() has no unwind information from its system call on. In this part the old
+    thread's stack is whole, and the new thread's stack doesn't go on into the old thread's
+    functions."""
     with folder() as d:
         inside, other = made_by(d, "make_thread", "sys_clone", 4999)
         lost = [f for _, f in inside if not {"pthread_create", "Thread.start", "make_thread"} <= set(f)]
-        # In the first moments the mappings or the unwind rows may not be known yet.
+        # In the first moments of a recording, krait may not know the mappings or the unwind rows
+        # yet.
         check(len(lost) <= 0.02 * len(inside),
               "%d of %d stacks of the old thread end: %s" % (len(lost), len(inside), lost[:2]))
         new = [f for labels, f in inside + other if labels["tid"] != labels["pid"]]
@@ -495,9 +498,9 @@ def where_threads_begin():
 
 @kit.case
 def where_processes_begin():
-    """During glibc's vfork() the return address is in a register; the parent's stack is whole in
-    spite of that. After vfork(), parent and child share memory until the child's exec. The
-    child's stack doesn't show frames that the parent has in that memory."""
+    """During glibc's vfork() the return address is in a register; still the parent's stack is
+    whole. After vfork(), parent and child share memory until the child's exec. The child's stack
+    doesn't show frames that the parent has in that memory."""
     with folder() as d:
         inside, other = made_by(d, "make_process", "sys_vfork", 9999)
         wrong = [f for labels, f in other if "execve" in f and "Popen._close_pipe_fds" in f]
@@ -525,8 +528,8 @@ print(pid, used.ru_utime + used.ru_stime - before)
 
 @kit.case
 def the_end_of_a_process():
-    """The time that the kernel takes to free a process's memory at its end counts for the
-    process."""
+    """The time that the kernel takes to free a process's memory, when the process ends, counts for
+    the process."""
     with folder() as d:
         done = krait("record", "-F", 1999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c", EXITS)
         check(done.returncode == 0, done.stderr)
@@ -566,8 +569,8 @@ with open(sys.argv[1], "w") as f:
 
 @kit.case
 def the_collector():
-    """The garbage collector's share equals the share that Python's own clock gives, even if BOLT
-    has split the collector's function (python-build-standalone's 3.14)."""
+    """The garbage collector's share of the samples equals the share that a clock in Python shows,
+    even if BOLT has split the collector's function in two (python-build-standalone's 3.14)."""
     for executable in kit.interpreter("tailcall"), kit.interpreter("static", (3, 13)), kit.PYTHON:
         with folder() as d:
             done = krait("record", "-F", 999, "--native=full", "-o", d + "/o.pb.gz", "--", executable, "-c", COLLECTS, d + "/share")
@@ -626,9 +629,9 @@ def greenlets_of(executable, version):
 
 @kit.case
 def a_greenlet_begins_its_stack():
-    """A greenlet's stack ends where the greenlet begins. krait pairs evaluation loops with Python
-    frames: up to 3.10 by counting them, from 3.11 on by address. Both ways are tested. The
-    closing lines count as many marks as the stacks have."""
+    """A greenlet's stack ends where the greenlet begins. To pair evaluation loops with Python
+    frames, krait counts them up to 3.10, and uses addresses since 3.11. Both ways are tested.
+    The closing lines count as many marks as the stacks have."""
     for least, most in (((3, 6), (3, 10)), ((3, 11), (3, 15))):
         found = [(version, path) for _, version, kind, path in kit.interpreters()
                  if kind in ("static", "shared") and least <= version <= most]
@@ -649,15 +652,15 @@ def deep(n):  # each call runs an evaluation loop of its own
 def deep_key(n):
     deep(n - 1)
 deep(40)
-repr(nested(400))  # uses the memory that the greenlet was started on
+repr(nested(400))  # uses the part of the C stack on which the other greenlet was started
 other.switch()
 """
 
 
 @kit.case
 def a_greenlet_without_python():
-    """A greenlet without Python frames, which runs C functions alone, has a stack that ends where
-    the greenlet begins, without a break."""
+    """A greenlet that runs only C functions, without Python frames, has a stack that ends where the
+    greenlet begins, without a mark."""
     version, executable = max((version, path) for _, version, kind, path in kit.interpreters()
                               if kind in ("static", "shared") and version <= (3, 15))
     with folder() as d, Background(executable, "-c", GREENLET_IN_C,
@@ -689,7 +692,7 @@ int main(void)
 
 @kit.case
 def all_processes():
-    """With --all, a C program is recorded whether it was started before krait or after it. Without
+    """With --all, a C program is recorded whether it was started before krait or later. Without
     --all it has no sample."""
     with folder() as d:
         with open(d + "/busy.c", "w") as f:
@@ -707,7 +710,8 @@ def all_processes():
             seen = {}
             for sample in profile.samples:
                 pid, stack = sample.labels.get("pid"), profile.stack(sample)
-                # Until its exec the process is a copy of this test, so those samples don't count.
+                # Until its exec the process is a copy of this test, so samples under this test's
+                # name don't count.
                 if pid in pids and sample.labels["process"] != os.path.basename(__file__):
                     names = [frame.name for frame in stack]
                     n = seen.setdefault(pid, [0, 0])
@@ -759,8 +763,8 @@ def code_of(pid):
 
 @kit.case
 def another_program_at_the_same_addresses():
-    """A Python process execs a program whose code is at the same addresses as its parent's: none of
-    the program's frames has the parent's names."""
+    """A Python process execs a program whose code is at the addresses where the process had its
+    own: none of the program's frames has a name of the first program."""
     python = ("setarch", "-R", kit.PYTHON, "-c")
     with folder() as d:
         with open(d + "/spin.c", "w") as f:
@@ -813,7 +817,7 @@ void run(unsigned long n)
 @kit.case
 def lines_and_inlined_functions():
     """--native-lines shows two inlined functions as frames of their own, each with its line in the
-    source. Without the option only the function that they are inlined in is shown."""
+    source. Without the option only the function into which they are inlined is shown."""
     with folder() as d:
         with open(d + "/lines.c", "w") as f:
             f.write(LINES_C)
@@ -823,7 +827,7 @@ def lines_and_inlined_functions():
             for want, args in ((["run", "middle", "inner"], ["--native-lines"]), (["run"], [])):
                 profile = record(target.pid, d, *args)
                 stacks = [profile.stack(sample) for sample in profile.samples]
-                # Samples of inner() are in line 5 or 6: both belong to its loop.
+                # Samples of inner() are in line 5 or 6: both lines belong to inner()'s loop.
                 got = share(profile, lambda stack, n=len(want): [
                     frame.name for frame in stack[-n:]] == want and "middle" not in [
                         frame.name for frame in stack[:-n]])
@@ -852,11 +856,12 @@ outermost()
 
 
 def is_called_in_order(stack):
-    """Tells whether the stack has the program's Python functions in the order of the calls, and if
-    each trampoline is followed by the function that it is named after."""
+    """Tells whether the stack has the program's Python functions in the order of the calls, and
+    whether the next Python function after each trampoline is the one that the trampoline is
+    named after."""
     names = [f.name for f in stack if f.kind == "python"]
-    # In the first moments, before krait has mappings and unwind rows, only Python frames are
-    # certain.
+    # In the first moments of a recording, before krait knows mappings and unwind rows, only Python
+    # frames are certain.
     whole = stack[0].kind == "native"
     if any(f.kind == "mark" or whole and f.name.startswith("[unknown") for f in stack):
         return False
@@ -876,8 +881,8 @@ def is_called_in_order(stack):
 
 
 def trampolines(option, since, modes):
-    """Records interpreters with -X @option, from version @since on, once with each list of options
-    in @modes. In the fast tier it tests one build of each version."""
+    """Records interpreters that run with -X @option, from version @since on: once with each list of
+    krait's options in @modes. The fast tier tests one build of each version."""
     with contextlib.ExitStack() as ends, folder() as d:
         targets = []
         for name, version, kind, path in kit.interpreters():
@@ -912,20 +917,20 @@ def trampolines(option, since, modes):
 
 @kit.case
 def perf_trampolines():
-    """With -X perf each Python function is called through a stub. Stubs are shown only with
-    --interpreter-frames, and the stacks are right with and without them."""
+    """With -X perf Python calls each function through a stub. Stubs are shown only with
+    --interpreter-frames. The stacks are right with and without this option."""
     trampolines("perf", (3, 12), ([], ["--interpreter-frames"]))
 
 
 @kit.full_case
 def perf_jit_trampolines():
-    """With -X perf_jit, the stubs have gaps between them and get their names later. The stacks are
-    right in spite of that."""
+    """With -X perf_jit the stubs have gaps between them, and get their names later. Still the
+    stacks are right."""
     trampolines("perf_jit", (3, 13), ([],))
 
 
-# A program with a hot loop, for CPython's JIT compiler. Its Python functions call each other
-# through sorted().
+# A program with a hot loop, which CPython's JIT compiler compiles. Its Python functions call each
+# other through sorted().
 COMPILED = """
 def leaf():
     total = 0
@@ -969,8 +974,8 @@ while True:
 
 @kit.case
 def work_is_told_apart():
-    """Native functions that carry out a Python operation are never hidden: below each of four
-    Python functions krait shows a native function that the others don't have."""
+    """krait never hides native functions that carry out a Python operation: below each of four
+    Python functions it shows a native function that the other three don't have."""
     functions = "formats", "chars", "compresses", "adds"
     wanted = (3, 8), (3, 11), (3, 14)
     paths = {version: path for _, version, kind, path in kit.interpreters() if kind == "static" and version in wanted}
@@ -998,7 +1003,7 @@ def work_is_told_apart():
 @kit.case
 def nameless_machinery():
     """In an interpreter without symbols krait hides the functions that start the program or enter
-    the evaluation loop, but not the one that sorts."""
+    the evaluation loop. It shows the function that sorts."""
     for path in {kit.PYTHON, kit.interpreter("static", (3, 13))}:
         with folder() as d, Background(path, "-c", COMPILED) as target:
             kit.runs(target.pid, 0.5)
@@ -1029,11 +1034,10 @@ def compiles(path):
 @kit.case
 def python_jit():
     """Stacks go through code of CPython's JIT compiler. 3.15 registers the code with gdb, with an
-    unwind table that is only in the registered file; 3.14 registers nothing. The code is compiled
-    before krait starts, so the first stacks must be whole too. Now and then the compiler makes some
-    code anew. Until krait has read the new table, up to 0.2 s on a busy machine, stacks break off
-    in that code. So the best of three recordings counts.
-    """
+    unwind table that is only in the registered file; 3.14 registers nothing. The code is
+    compiled before krait starts, so the first stacks must be whole too. Now and then the
+    compiler makes some code anew. Until krait has read the new code's table (up to 0.2 s on a
+    busy machine), stacks break off in the new code. So the best of three recordings counts."""
     able = [path for _, version, kind, path in kit.interpreters()
             if version >= (3, 14) and kind in ("static", "tailcall") and compiles(path)]
     if len(able) < 3:
@@ -1088,9 +1092,8 @@ caller(float(sys.argv[1]), "second_by_hand", False)
 
 @kit.case
 def code_made_at_run_time():
-    """Machine code in anonymous memory is named by a perf map that grows, even if the process ends
-    during the recording, or if a name comes only after the code has run.
-    """
+    """A perf map that grows names machine code in anonymous memory, even if the process ends during
+    the recording, or if a name is added only when the code has already run."""
     for life, seconds, when in ((60, 5, "at once"), (2, 8, "late")):
         with folder() as d, Background(kit.PYTHON, "-c", MADE_CODE, life, when) as target:
             path = "/tmp/perf-%d.map" % target.pid
@@ -1118,7 +1121,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 def bpf(command, attr):
     attr = ctypes.create_string_buffer(attr, 128)
     return libc.syscall(321, command, attr, 128)
-# r0 = 0; 3,000 times r0 += 1; exit. Named, and run again and again by BPF_PROG_TEST_RUN.
+# A BPF program: r0 = 0; 3,000 times r0 += 1; exit. BPF_PROG_TEST_RUN runs it again and again.
 code = struct.pack("<BBhi", 0xb7, 0, 0, 0) + struct.pack("<BBhi", 0x07, 0, 0, 1) * 3000
 code += struct.pack("<BBhi", 0x95, 0, 0, 0)
 instructions = ctypes.create_string_buffer(code, len(code))
@@ -1138,7 +1141,8 @@ caller()
 
 @kit.case
 def kernel_code_that_is_loaded_later():
-    """A BPF program that didn't exist when krait read the kernel's names has its name."""
+    """A BPF program that was loaded when krait had already read the kernel's symbols has its name.
+    """
     with folder() as d, Background(kit.PYTHON, "-c", BPF_PROGRAM, "krait_test", 3) as target:
         time.sleep(0.5)
         profile = record_for(6, target.pid, d)
@@ -1151,8 +1155,8 @@ def kernel_code_that_is_loaded_later():
         check(got > 0.7, "%s is in %.0f %%" % (mine[0], 100 * got))
 
 
-# Each C function is called by its own Python function. The interpreter says how it is called in
-# Python.
+# A program in which a Python function of its own calls each C function. The interpreter says under
+# which name Python calls each C function.
 CALLED = """
 import sys, time, zlib
 data, numbers, words = bytes(range(256)) * 400, [i * 7919 % 10007 for i in range(20000)], ["w%d" % i for i in range(20000)]
@@ -1173,8 +1177,8 @@ for of, what in ((of_sum, sum), (of_sorted, sorted), (of_sort, list.sort), (of_c
 
 @kit.case
 def called_as_python_calls_them():
-    """A C function of the interpreter or one of its modules has the name from the method table, if
-    only one entry of all tables has the function."""
+    """krait shows a C function of the interpreter, or of one of its modules, under the name that
+    method tables give it, if only one entry of all tables has the function."""
     for name in "python3-dist", "python3.8-pyenv", "python3.12-pyenv", "python3.14-sid":
         path = next((path for known, _, _, path in kit.interpreters() if known == name), None)
         with folder() as d:
@@ -1189,9 +1193,9 @@ def called_as_python_calls_them():
                 for f, callee in zip(stack, stack[1:]):
                     if f.name in truth and callee.kind == "native":
                         below.setdefault(f.name, collections.Counter())[callee.name] += 1
-            # At its end, a C function may jump to another C function, which is sampled instead. So
-            # a C name such as PyUnicode_Join is right, too. The name of another Python function
-            # would be wrong.
+            # A C function may end with a jump to another C function (a tail call); then samples
+            # have the other one. So a C name such as PyUnicode_Join is right, too. The name of
+            # another Python function would be wrong.
             called = {of: seen.most_common(1)[0][0] for of, seen in below.items()}
             wrong = {of: seen for of, seen in called.items() if seen and seen != truth[of] and not re.match(r"_?Py|\[", seen)}
             right = [of for of in called if called[of] == truth[of]]

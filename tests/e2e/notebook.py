@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cells of a notebook have the notebook's own names, In [3], and the page has their text. The
-target compiles cells as ipykernel does, and keeps their numbers and lines where IPython keeps
-them. In the full tier, the target is ipykernel itself, driven by jupyter_client."""
+"""Cells of a notebook are shown under the notebook's own names, such as In [3], and the page has
+the cells' text. The target compiles cells as ipykernel does, and keeps their numbers and lines
+where IPython keeps them. In the full tier, the target is ipykernel itself, driven by
+jupyter_client."""
 import collections
 import os
 import re
@@ -28,7 +29,7 @@ end = time.process_time() + 0.4
 while time.process_time() < end: sum(range(501))
 ''')
 # The number in a cell's file name is Python's hash of the cell's text, which differs from process
-# to process. So two kernels have different files.
+# to process. So cells of two kernels have different files even if their texts are the same.
 CELLS = """
 import linecache, os, sys, time
 class Compiler:
@@ -48,12 +49,12 @@ for number, text in enumerate(CELLS, first):
         shell.compile._filename_map[name] = number
     linecache.cache[name] = len(text), None, [line + "\\n" for line in text.splitlines()], name
     exec(compile(text, name, "exec"), user)
-time.sleep(0.4)  # numbers are read while the process is there
+time.sleep(0.4)  # krait can read the numbers of cells only while the process exists
 """
 
 
 def files_of(profile):
-    """Returns the CPU samples by file and function of the innermost Python frame."""
+    """Returns {(file, function) of the innermost Python frame: CPU samples}."""
     seen = collections.Counter()
     for s in profile.samples:
         frames = [f for f in profile.stack(s) if f.kind == "python"]
@@ -102,7 +103,8 @@ def register(name, path):
 
 @case
 def one_number_twice():
-    """If two cells have one number and different texts, the page shows no text for that number."""
+    """If two cells with different texts have the same number, the page shows no text for that
+    number."""
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(CELLS.replace("enumerate(CELLS, first)", "((first, text) for text in CELLS)"))
@@ -115,8 +117,8 @@ def one_number_twice():
 
 @case
 def two_kernels():
-    """In [1] of one kernel isn't merged with In [1] of another: both are shown with the folders of
-    their files."""
+    """In [1] of one kernel isn't merged with In [1] of another kernel: krait shows both cells with
+    the folders of their files."""
     with folder() as d:
         with open(d + "/app.py", "w") as f:
             f.write(CELLS)
@@ -128,8 +130,8 @@ def two_kernels():
 
 @case
 def dumped():
-    """For a thread that runs and for a thread that waits, krait dump has the cells' names and their
-    text."""
+    """krait dump shows the names of the cells and their text, for a thread that runs and for a
+    thread that waits."""
     for wait in "while True: sum(range(500))", "time.sleep(60)":
         with folder() as d:
             with open(d + "/app.py", "w") as f:
@@ -141,7 +143,8 @@ def dumped():
             check(re.search(r'/In \[8\]", line 2, in last\n    %s\n' % re.escape(wait), said), said)
 
 
-# Two cells with the same number. <other> has the text of another function, <none> has no text.
+# A program with two cells of the same number. <other> has the text of another function, <none> has
+# no text.
 SEVERAL = """
 import linecache, os, sys, threading, time
 class Shell:
@@ -217,7 +220,8 @@ manager.shutdown_kernel(now=True)
 
 @kit.full_case
 def kernel():
-    """ipykernel as pip installs it: functions of cells 2 and 4, and a dump of cell 6."""
+    """The kernel is ipykernel as pip installs it: the recording has functions of cells 2 and 4, and
+    a dump shows cell 6."""
     with folder() as d:
         venv = subprocess.run([kit.PYTHON, "-m", "venv", d + "/venv"], check=False)
         python = d + "/venv/bin/python"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The container image. umoci unpacks it. runc runs it with the capabilities of
-packaging/krait-pod.yaml and with the host's processes in view. The krait in it records one of
-these processes."""
+"""Tests the container image. umoci unpacks the image. runc runs it with the capabilities of
+packaging/krait-pod.yaml and with the host's processes in view. The krait in the container
+records one of these processes."""
 import functools
 import json
 import os
@@ -72,8 +72,8 @@ def let_in(bundle, arguments, capabilities):
 
 @kit.case
 def same_bytes():
-    """Two images made of the same input are the same bytes, and each blob has the hash in its
-    name."""
+    """Two images that are made of the same input have the same bytes, and the name of each blob is
+    its hash."""
     with folder() as d:
         for name in "ab":
             make_image(os.path.join(d, name))
@@ -86,8 +86,8 @@ def same_bytes():
 
 @kit.case
 def records():
-    """Records a Python program of the host, by its process number. The image contains krait alone.
-    """
+    """krait in the container records a Python program of the host, by its process number. The image
+    contains krait alone."""
     kit.need("runc")
     with folder() as d, kit.python() as target:
         bundle = unpack(d)
@@ -98,7 +98,7 @@ def records():
 
 
 def as_kubernetes(bundle, cgroup):
-    """Gives the container a cgroup namespace, and the mount of its own cgroup."""
+    """Gives the container a cgroup namespace and a mount of its own cgroup, as Kubernetes does."""
     path = os.path.join(bundle, "config.json")
     with open(path) as f:
         config = json.load(f)
@@ -109,8 +109,9 @@ def as_kubernetes(bundle, cgroup):
         json.dump(config, f)
 
 
-# A script for a "host" whose processes have a PID namespace of their own, so that its first process
-# may be examined: a program runs in the cgroup $1, and krait in a container beside it.
+# A script that stands for a host. Its processes have a PID namespace of their own, so that the
+# first of them may be examined. It runs a program in the cgroup $1, and krait in a container beside
+# the program.
 HOST = """
 "$3" -c "$4" & echo $! >"$1/cgroup.procs"
 runc --root "$2/state" run -b "$2/bundle" "krait-$$-$5"
@@ -122,7 +123,7 @@ exit $code
 
 @kit.case
 def container_beside():
-    """From a pod with a cgroup namespace of its own, `krait record --container` finds another
+    """In a pod with a cgroup namespace of its own, `krait record --container` finds another
     container of the host. A user's cgroup with a container's name doesn't count as a container."""
     kit.need("runc")
     for owner in 0, sandbox.NOBODY:
@@ -139,7 +140,7 @@ def container_beside():
 
 @kit.case
 def says_what_lacks():
-    """Without the pod's capabilities, krait says which of them it needs."""
+    """If the container lacks the pod's capabilities, krait says which of them it needs."""
     kit.need("runc")
     with folder() as d:
         bundle = unpack(d)

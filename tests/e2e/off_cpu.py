@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """`krait record -e wait`: how long each thread waits, where, and what for. The program knows what
-each of its lines waits for. The truth of the times is the kernel's accounts of the thread: it waits
-while it neither runs nor is ready to run."""
+each of its lines waits for. The truth of the times is the kernel's accounting of each thread: a
+thread waits while it neither runs nor is ready to run."""
 import collections
 import json
 import os
@@ -15,17 +15,19 @@ import time
 import kit
 from kit import by_thread, check, folder, krait, python, waited
 
-# rest() returns how long the thread neither ran nor was ready to run. Stolen time is part of it.
+# rest() returns how long the thread neither ran nor was ready to run. This includes time that the
+# host stole from this machine.
 REST = kit.ACCOUNT + """
 def rest():
     now, cpu, delay = account()
     return now - cpu - delay
 """
-# Each function waits for one thing. Its thread tells [its number, how long it waited].
+# A program in which each function waits for one thing. Its thread prints [the thread's number, how
+# long it waited].
 WAITS = REST + """
 import json, os, select, socket, subprocess, sys
 told = {}
-def final(): # it may wait for the GIL before it reads the accounts
+def final():  # the thread may wait for the GIL before it reads the accounts
     return rest()
 def timed(f):
     before = rest()
@@ -58,7 +60,7 @@ def begin(work):
     thread = threading.Thread(target=timed, args=(work,))
     thread.start()
     return thread
-time.sleep(0.05) # krait examines the process, which it meets when it waits first
+time.sleep(0.05)  # gives krait time to examine the process; krait sees it first when it waits
 threads = [begin(f) for f in (sleep, lock_, net, pipe, poll, child, disk)]
 time.sleep(1.2)
 lock.release()
@@ -69,12 +71,12 @@ for thread in threads:
 print(json.dumps(told))
 """
 KINDS = ("sleep", "lock_", "net", "pipe", "poll", "child", "disk")
-# How much more or less waiting may be recorded than the thread accounts for: a thread can't read
+# By how much the recorded waiting may differ from what the thread accounts for: a thread can't read
 # all clocks at one moment, and the system's clock may be slewed (500 ppm), while a thread's isn't.
 SLACK_NS = 300000
 SHARE = 0.001
-# how long waits may take that aren't a function's own: for the pipe by which a child tells that it
-# has begun, and the like
+# how long other waits than those of a function may take in sum, such as the wait for the pipe by
+# which a child says that it has begun
 OTHERS_NS = 2000000
 
 
@@ -93,7 +95,8 @@ def by_function(profile, names, value="off_cpu"):
 
 
 def record(d, source, *options):
-    """Records a program. Returns (what the program said, the profile, what krait said)."""
+    """Records the program @source. Returns (what the program said, the profile, krait's messages).
+    """
     script, out = os.path.join(d, "waits.py"), os.path.join(d, "o.pb.gz")
     with open(script, "w") as f:
         f.write(source)
@@ -127,8 +130,8 @@ def kinds():
 
 @kit.case
 def beside_cpu_clock():
-    """A recording with --wall has CPU time and waiting, and each sample says whether the thread
-    ran."""
+    """A recording with --wall has both CPU time and waiting, and each sample says whether its
+    thread ran or waited."""
     with folder() as d:
         _, profile, said = record(d, WAITS, "--wall")
     types = [name for name, _ in profile.sample_types]
@@ -156,7 +159,7 @@ print(json.dumps(began))
 
 @kit.case
 def time_of_a_wait():
-    """The time of a wait's sample is when the wait began, so files with a time axis draw the wait
+    """The time of a wait's sample is when the wait began. So formats with a time axis draw the wait
     where it was."""
     with folder() as d:
         began, profile, _ = record(d, BEGINS, "-e", "wait", "--times")
@@ -176,7 +179,8 @@ while True:
 
 @kit.case
 def says_where():
-    """If an output doesn't show the recorded waits by itself, krait says how to see them."""
+    """If waits were recorded but an output doesn't show them by default, krait says how to see
+    them."""
     with folder() as d, python(IDLE) as program:
         def said(*options):
             done = krait("record", "-d", "1", "-p", program.pid, *options)
@@ -222,8 +226,8 @@ def still_waiting():
           done.stderr)
 
 
-# The program prints a line before its threads begin to wait. One of the threads prints when its
-# wait was over.
+# A program that prints a line before its threads begin to wait. One of the threads prints the time
+# when its wait is over.
 BEFORE = """
 import os, threading, time
 lock = threading.Lock()
@@ -248,8 +252,8 @@ main()
 
 @kit.case
 def began_before():
-    """A wait that began before the recording counts from its beginning, on its line and with its
-    reason, whether it ends during the recording or not."""
+    """A wait that began before the recording counts from the beginning of the recording, on its
+    line and with its reason, whether the wait ends during the recording or not."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with folder() as d, kit.Background(kit.PYTHON, "-c", BEFORE, **pipes) as program:
         process, out = program.process, os.path.join(d, "o.pb.gz")
@@ -274,8 +278,8 @@ def began_before():
     check("; 4 of them still waited at the end, for " in said, said)
 
 
-# A program that reads a byte, and then starts an interpreter that krait doesn't know yet: the file
-# argv[1].
+# A program that reads a byte, and then starts the interpreter argv[1], which krait doesn't know
+# yet.
 STARTS = """
 import subprocess, sys, threading, time
 held = threading.Lock()
@@ -291,8 +295,8 @@ time.sleep(60)
 
 @kit.case
 def met_beside():
-    """A wait that began before the recording counts, although krait later meets another process
-    whose waits it reads too."""
+    """A wait that began before the recording still counts when krait, later on, sees another
+    process for the first time and reads the waits of that process too."""
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with folder() as d:
         unknown, out = os.path.join(d, "python"), os.path.join(d, "o.pb.gz")
@@ -318,8 +322,8 @@ FIRST = "import time\ndef first(): time.sleep(1)\nfirst()"
 
 @kit.case
 def first_wait():
-    """The first wait of a process is recorded with its stack, though krait only meets the process
-    when that wait begins."""
+    """The first wait of a process is recorded with its stack, though krait sees the process for the
+    first time when that wait begins."""
     with folder() as d:
         out = os.path.join(d, "o.pb.gz")
         done = krait("record", "-e", "wait", "-o", out, "--", "sh", "-c", "%s -c '%s'; true" % (kit.PYTHON, FIRST))
@@ -328,8 +332,8 @@ def first_wait():
     check(sums["first", "sleep"] > 0.99e9, "%s\n%s" % (sums, done.stderr))
 
 
-# Prints its process number when it begins to wait in poll(). After a freeze the kernel goes on with
-# the poll() as restart_syscall().
+# A program that prints its process number when it begins to wait in poll(). When it is thawed, the
+# kernel goes on with the poll() as restart_syscall().
 POLLS = """
 import os, select, time
 def polls():
@@ -345,7 +349,8 @@ polls()
 @kit.case
 def frozen():
     """While a control group is frozen, as by `docker pause`, its threads are recorded as frozen.
-    After that, they wait for what they waited for before."""
+    When the group is thawed, the threads are recorded as waiting for what they waited for
+    before."""
     tried = 0
     for at, control, freeze, thaw in kit.freezers():
         try:
@@ -366,8 +371,8 @@ def frozen():
 
 
 def record_frozen(out, group, control):
-    """Records a program, and freezes it in that time. Returns for how many seconds it was frozen.
-    """
+    """Records a program, and freezes it during the recording. Returns for how many seconds the
+    program was frozen."""
     path, freeze, thaw = control
     with kit.Background(kit.KRAIT, "record", "-e", "wait", "-o", out, "--", kit.PYTHON, "-c", POLLS,
                         stdout=subprocess.PIPE) as recorder:
@@ -390,7 +395,8 @@ def record_frozen(out, group, control):
         return seconds
 
 
-# Two threads pass a byte back and forth, far more often than the budget allows to take stacks.
+# A program in which two threads pass a byte back and forth, far more often than krait's budget
+# allows it to take stacks.
 BUSY = REST + """
 import json, os
 told, ends, slow = {}, [os.pipe() for _ in range(4)], os.pipe()
@@ -440,9 +446,9 @@ print(json.dumps(told))
 
 @kit.case
 def bounded():
-    """With too many waits, stacks are taken by chance: krait says so, the sums stay, and the rare
-    long waits have all their stacks, even if the same system call also has short waits, on
-    another descriptor."""
+    """If there are too many waits, krait takes the stacks of only some of them, by chance, and says
+    so. The sums stay right. The rare long waits have all their stacks, even if the same system
+    call also has short waits, on another descriptor."""
     with folder() as d:
         told, profile, said = record(d, BUSY, "-e", "wait")
     sums = by_function(profile, ("asks", "rests", "rare"))
@@ -457,8 +463,8 @@ def bounded():
     check(abs(rests - told["rests"]) <= SHARE * told["rests"] + SLACK_NS, "slept %d, recorded %d" % (told["rests"], rests))
 
 
-# A shell that runs Python once, so that krait knows the executable. After that it waits, and
-# becomes Python.
+# A shell that runs Python once, so that krait knows the executable, then waits, and then execs
+# Python.
 BECOMES = '%s -c "import time; time.sleep(0.3)"; sleep 0.3; exec %s %s'
 SLEEPS_ALONE = """
 import time
@@ -471,8 +477,8 @@ after()
 
 @kit.case
 def becomes_python():
-    """A process that wasn't Python, and whose waits therefore weren't recorded, is recorded from
-    its execve() of Python on."""
+    """The waits of a process that isn't Python aren't recorded. When it execs Python, its waits are
+    recorded from then on."""
     with folder() as d:
         script, out = os.path.join(d, "after.py"), os.path.join(d, "o.pb.gz")
         with open(script, "w") as f:
@@ -484,8 +490,8 @@ def becomes_python():
     check(sums["after", "sleep"] > 0.85e9, "10 waits of 0.1 s: %s\n%s" % (sums, done.stderr))
 
 
-# Each function waits for something else: the other end of a connection, or a file. It tells what
-# that is.
+# A program in which each function waits for something else: the other end of a connection, or a
+# file. The function says what that is.
 ON = """
 import fcntl, json, os, select, socket, subprocess, sys, threading, time
 folder = os.path.dirname(sys.argv[1])
@@ -553,19 +559,19 @@ children = []
 works = (ipv4, ipv6, timeout, unix, abstract, accepts, fifo, locked, child, pipe, sleeps)
 for work in works:
     threading.Thread(target=work, daemon=True).start()
-while len(told) < len(works): # what a thread tells is the last thing that it does before its wait
+while len(told) < len(works):  # a thread says what it waits on right before its wait
     time.sleep(0.01)
 time.sleep(0.9)
 children[0].kill()
 os.write(opened["fifo"], b"x")
 opened["lock"].close()
-time.sleep(0.5) # as long as krait takes to look into /proc, and longer
+time.sleep(0.5)  # longer than krait takes to look into /proc
 print(json.dumps(told))
 """
 
 
 def check_on(told, profile):
-    """Checks that waits have the labels `on` that the program told."""
+    """Checks that the label `on` of each wait is what the program told."""
     at = [name for name, _ in profile.sample_types].index("off_cpu")
     sums = collections.defaultdict(collections.Counter)
     for sample in profile.samples:
@@ -579,8 +585,8 @@ def check_on(told, profile):
 
 @kit.case
 def on_what():
-    """The label `on` names the other end of a socket as getpeername() does, a file by its path, a
-    child by its command; other waits don't have it."""
+    """The label `on` names the other end of a socket as getpeername() does, a file by its path, and
+    a child process by its command. Other waits don't have the label."""
     with folder() as d:
         told, profile, _ = record(d, ON, "-e", "wait")
         named = krait("report", d + "/o.pb.gz", "--by", "on", "--value", "off_cpu", "--json").stdout
@@ -596,7 +602,7 @@ def on_what():
 
 @kit.case
 def on_before():
-    """The label `on` is right for waits that began before the recording, too."""
+    """The label `on` is also right for waits that began before the recording."""
     with folder() as d:
         with open(d + "/waits.py", "w") as f:
             f.write(ON.replace("time.sleep(0.9)", "print(flush=True); os.read(0, 1)"))
@@ -615,7 +621,7 @@ def on_before():
 
 @kit.case
 def bad_input():
-    """Options without a meaning for waits are refused with one sentence."""
+    """krait refuses options that have no meaning for waits, with one sentence."""
     kit.refused(2, "neither a rate nor modifiers", "record", "-e", "wait:u", "-p", os.getpid())
     kit.refused(2, "neither a rate nor modifiers", "record", "-e", "wait/period=1/", "-p", os.getpid())
     kit.refused(2, "leave it out", "record", "-e", "wait", "-F", "99", "-p", os.getpid())

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Which code a report takes for the user's own, in projects that are installed like wheels, and run
-by servers, by scripts and by -m. The programs measure what their lines take, by their thread's
-CPU time, as a share of all that the process has taken. In profiles that a test has written, the numbers themselves are the truth."""
+by servers, by scripts and by -m. The programs measure the CPU time that their lines take, as a
+share of the CPU time of the process. If a test writes a profile itself, it knows the right
+numbers."""
 import json
 import os
 import re
@@ -14,7 +15,8 @@ from kit import case, check, folder, krait
 
 SITE = "/lib/python3.12/site-packages/"
 
-# A server: it imports the module that it is told to run, and takes more time than that module does.
+# A program that acts as a server: it imports the module that it is told to run, and takes more time
+# than that module does.
 SERVER = """
 import importlib, sys, time
 def serve(spec):
@@ -40,7 +42,7 @@ def app():
     for _ in range(60):
         json.dumps(ROWS)
 """
-LINE = 6  # number of the line of VIEWS that takes the time
+LINE = 6  # number of the line of VIEWS that takes most of the time
 SCRIPT = """#!/usr/bin/python3
 import re
 import sys
@@ -88,8 +90,8 @@ def summary(path, *args):
 
 
 def record(root, env, *command, options=()):
-    """Records the project. Returns the file, and the percentage of the time that the project's own
-    code took, as the program says."""
+    """Records the project. Returns (the recording's file, the percentage of the time that the
+    project's own code took, as the program measured it)."""
     out = root + "/p.pb.gz"
     done = krait("record", "-q", "-F", "2999", "-o", out, *options, "--", kit.PYTHON, *command, env=env, cwd=root + "/elsewhere")
     check(done.returncode == 0, done.stderr)
@@ -104,7 +106,8 @@ def tells_project(said, truth):
 
 
 def origins(path, page):
-    """Returns {(file, function, module): whose code that is, as the page says}; 0: the user's."""
+    """Returns whose code each function is, as the page says: {(file, function, module): owner}.
+    Owner 0 is the user."""
     header = kit.page_header(path, page)
     f, s = header["functions"], header["strings"]
     return {(s[f[i + 1]], s[f[i]], s[f[i + 4]]): f[i + 7] for i in range(0, len(f), 10)}
@@ -112,7 +115,7 @@ def origins(path, page):
 
 @case
 def project_that_a_server_runs():
-    """Project and server are both installed packages. The one that the command line or the
+    """Both project and server are installed packages. The package that the command line or the
     environment tells the server to run is the user's."""
     with folder() as root:
         env = install(root)
@@ -130,7 +133,7 @@ def project_that_a_server_runs():
 @case
 def project_that_is_started_itself():
     """A project that is started by -m, or by a script whose main() another package calls, is the
-    user's code, also where the report leaves frames out."""
+    user's code, also if options of the report leave frames out."""
     with folder() as root:
         env = install(root)
         for command in (("-m", "shop"), ("../bin/shop",)):
@@ -140,8 +143,8 @@ def project_that_is_started_itself():
             tells_project(summary(out, "--hide", "<module>"), truth)
 
 
-# Files of two wheels. One wheel has jobs, helpers, single and acme.tools; other wheels share its
-# folder acme. The other one has stranger and acme.others.
+# The files of two wheels. The first wheel has jobs, helpers, single and acme.tools; other wheels
+# also install into its folder acme. The second wheel has stranger and acme.others.
 TOGETHER = {
     "celery/__main__.py": "from gunicorn.app import serve\nimport sys\nserve(sys.argv[2] + '.views')\n",
     "jobs/__init__.py": "from jobs.views import app\ndef main():\n    from gunicorn.app import serve\n    serve('jobs.views')\n",
@@ -155,7 +158,8 @@ WHEEL = [name for name in TOGETHER if not name.startswith(("celery", "stranger",
 
 
 def install_together(root, script, **texts):
-    """Installs the packages of TOGETHER. texts: further files, which say what belongs to one wheel."""
+    """Installs the packages of TOGETHER. @texts are further files, which say which files one wheel
+    has installed."""
     env = install(root)
     for path, text in {**TOGETHER, **texts}.items():
         os.makedirs(os.path.dirname(root + SITE + path), exist_ok=True)
@@ -172,7 +176,7 @@ def record_of(*files):
 
 @case
 def packages_of_one_wheel():
-    """Packages that were installed together with what a worker is told to run are the user's too,
+    """If a worker is told to run a package, other packages from the same wheel are the user's too,
     whatever the wheel's name is."""
     with folder() as root:
         for n, (command, texts, others) in enumerate((
@@ -197,7 +201,8 @@ def packages_of_one_wheel():
 
 @case
 def project_of_manage_py():
-    """manage.py itself sets the variable that names its settings: their package is the user's."""
+    """manage.py itself sets the environment variable that names its settings: the package of these
+    settings is the user's."""
     with folder() as root:
         env = install(root)
         del env["FLASK_APP"]
@@ -230,7 +235,7 @@ def packages_of_ones_word():
 
 
 def made(path, *stacks, **labels):
-    """Makes a profile of (count, (function, file, line), ...), root first."""
+    """Makes a profile of the stacks (count, (function, file, line), ...), root first."""
     w = pprof.Writer()
     for count, *frames in stacks:
         w.sample([w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames],
@@ -241,8 +246,8 @@ def made(path, *stacks, **labels):
 
 @case
 def what_stacks_tell():
-    """The package that a script or runpy starts is the user's code, unless it is a tool that runs
-    other programs, such as pytest or celery."""
+    """The package that a script or runpy starts counts as the user's code, unless it is a tool that
+    runs other programs, such as pytest or celery."""
     lib = "/v" + SITE
     run = ("_run_code", "<frozen runpy>", 88)
     with folder() as d:
@@ -268,8 +273,8 @@ def what_stacks_tell():
 
 @case
 def code_without_a_file():
-    """Code that a dataclass makes counts for its caller. The text of `python -c` is the user's, but
-    not the text with which multiprocessing starts its workers."""
+    """Code that a dataclass generates counts for its caller. The text of `python -c` is the user's,
+    except the text with which multiprocessing starts its workers."""
     with folder() as d:
         make = ("make", "/srv/app/app.py", 4)
         got = summary(made(d + "/p.pb.gz", (6, make, ("__init__", "<string>", 2)), (1, make), process="app.py"))
@@ -324,8 +329,8 @@ def many_small_functions():
 
 @case
 def what_runs_beside():
-    """The first sentence says how much code none of the user's functions called. It names the
-    function with the most of this time if that is much."""
+    """The first sentence says how much of the time went to code that none of the user's functions
+    called. If one function has much of this time, the sentence names it."""
     work, parse = ("work", "/srv/app/app.py", 5), ("parse", "/v" + SITE + "web/core.py", 7)
     others = [(5, ("f%d" % i, "/v" + SITE + "web/more.py", 10 * i + 1)) for i in range(5)]
     with folder() as d:
@@ -358,8 +363,8 @@ def collector_of_a_library():
         check(got == "40 % of the CPU time is in the garbage collector, called from app.py:20", got)
 
 
-# A package and the program each have a dataclass with the same fields. Its __module__ names the
-# module in sys.modules that has it.
+# A package and the program each have a dataclass with the same fields. The __module__ of each names
+# the module in sys.modules that has the class.
 RECORDS = """
 import dataclasses
 @dataclasses.dataclass
@@ -382,8 +387,9 @@ while time.thread_time() < end:
 
 @case
 def code_that_is_made():
-    """A dataclass's methods count for the module that has the class. The module's file is kept when
-    the recording is written as JSON lines, as pprof again, and as JSON lines once more."""
+    """The generated methods of a dataclass count for the module that has the class. The module's
+    file is kept when the recording is written as JSON lines, as pprof again, and as JSON lines
+    once more."""
     with folder() as root:
         env = install(root)
         for path, text in ((SITE + "records.py", RECORDS), ("/elsewhere/app.py", BUILDS)):
@@ -408,7 +414,7 @@ def code_that_is_made():
 @case
 def compileall():
     """No code of `python -m compileall` counts as the user's, though its workers are started with
-    -c and a text (by default from 3.14 on)."""
+    -c and a text (since 3.14 by default)."""
     newest = max((version, path) for _, version, kind, path in kit.interpreters() if kind in ("static", "shared"))[1]
     with folder() as d:
         os.mkdir(d + "/code")
@@ -417,7 +423,7 @@ def compileall():
                 f.write("def f(a, b=1):\n    return [a + i * b for i in range(9)]\n\n" * 150)
         done = krait("record", "-q", "-o", d + "/p.pb.gz", "--", newest, "-m", "compileall", "-q", "-f", "-j2", d + "/code")
         check(done.returncode == 0, done.stderr)
-        # a sentence on how much the processes waited may come before
+        # The closing lines may begin with a sentence about how much the processes waited.
         said = summary(d + "/p.pb.gz").split(". ")[-1]
         check("your" not in said and " in " in said and "forkserver" not in said and "<string>" not in said, said)
 

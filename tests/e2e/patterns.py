@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Patterns and times of filter options: every command warns of a pattern that matches nothing, and
-shows similar names."""
+"""Patterns and times in filter options: every command warns if a pattern matches nothing, and shows
+similar names."""
 import os
 import sys
 
@@ -8,7 +8,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from kit import KRAIT, PYTHON, case, check, folder, krait, main, pprof, python, refused  # noqa: E402
 from vt import Terminal  # noqa: E402
 
-# Folded stacks with 70 and 30 of 100 samples.
+# Folded stacks of 100 samples: one stack has 70, the other 30.
 FOLDED = """run (/srv/app.py:3);index (/srv/views.py:10);loads (/usr/lib/python3.12/json/__init__.py:299);\
 decode (/usr/lib/python3.12/json/decoder.py:337) 70
 run (/srv/app.py:3);index (/srv/models.py:10) 30
@@ -73,7 +73,7 @@ def nothing_matches():
                 said = warned(krait(*command, *wrong))
                 check(len(said) == 1 and said[0].startswith(" ".join(wrong) + " " + NOTHING) and said[0].endswith(near),
                       "%s %s: %s" % (command[0], wrong, said))
-        # A pattern that matches in one of the two profiles is enough.
+        # It is enough if a pattern matches in one of the two profiles.
         other = profile(d, "b.folded", FOLDED.replace("models", "tables"))
         check(not warned(krait("diff", one, other, "--hide", "tables")), "a pattern that matches on one side is warned of")
         check(len(warned(krait("diff", one, other, "--hide", "nosuch"))) == 1, "a pattern that matches on no side isn't warned of once")
@@ -83,7 +83,7 @@ def nothing_matches():
 
 @case
 def packages():
-    """A pattern that is a package's name matches all functions in the package."""
+    """A pattern that is the name of a package matches all functions in the package."""
     with folder() as d:
         path = profile(d)
         text = krait("report", path, "--show", "json", "--format", "folded").stdout
@@ -97,8 +97,8 @@ def packages():
 
 @case
 def recordings():
-    """record and top warn of a pattern that matches nothing in what they recorded. The name of a
-    package that was recorded matches."""
+    """record and top warn if a pattern matches nothing in what they recorded. If the pattern is the
+    name of a recorded package, they don't warn."""
     with folder() as d:
         os.mkdir(os.path.join(d, "store"))
         for name, text in ("store/__init__.py", ""), ("store/views.py", SPIN), ("main.py", MAIN):
@@ -115,8 +115,8 @@ def recordings():
 
 @case
 def times():
-    """--since 0 is the recording's start. If an option is refused, the error names the option as it
-    was typed, and the command."""
+    """In --since, 0 is the start of the recording. If krait refuses an option, the error names the
+    option as it was typed, and the command."""
     with folder() as d:
         path = profile(d)
         for command in ["report", path], ["diff", path, path]:
@@ -134,8 +134,8 @@ def times():
 
 @case
 def targets():
-    """If no process has the given name, the error names the option. It doesn't say that no Python
-    runs."""
+    """If no process has the name in --comm or a similar option, the error names the option. It
+    doesn't say that no Python runs."""
     with python():
         for option in "--comm", "--cgroup", "--container":
             done = krait("dump", option, "no-such-name")
@@ -144,7 +144,7 @@ def targets():
 
 @case
 def on_the_screen():
-    """While top runs, it warns on its screen of a pattern that matches nothing."""
+    """While top runs, its screen shows a warning if a pattern matches nothing."""
     with python() as target, Terminal([KRAIT, "top", "-p", str(target.pid), "-i", "200ms", "--hide", "busyy"], cols=100) as t:
         t.wait("--hide busyy matches nothing; near it: ", 20)
         t.end()

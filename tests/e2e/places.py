@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where an interpreter can hide: deleted files, other namespaces, other names, other programs."""
+"""Programs whose interpreter is hard to find: deleted files, other namespaces, other names, other
+programs that become Python."""
 import json
 import os
 import re
@@ -14,7 +15,7 @@ from kit import Background, Skip, check, folder, krait, python
 
 
 def profiled(pid, name="busy", least=0.9, args=()):
-    """Records pid for a second; checks that nearly every sample has the function."""
+    """Records process @pid for a second; checks that nearly every sample has the function."""
     with folder() as d:
         done = krait("record", "-p", pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz", *args)
         check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -23,8 +24,8 @@ def profiled(pid, name="busy", least=0.9, args=()):
 
 @kit.full_case
 def every_kind_of_interpreter():
-    """One interpreter of each kind is recorded: static, shared, debug, dlopened, in another
-    root."""
+    """krait records one interpreter of each kind: static, shared, debug, dlopened, in another root
+    directory."""
     for kind in ("static", "shared", "dbg", "dlopen", "chroot"):
         path = kit.interpreter(kind)
         with python(executable=path, cwd=kit.ROOT) as target:
@@ -35,8 +36,8 @@ def every_kind_of_interpreter():
                 raise AssertionError("%s: %s" % (path, error)) from None
 
 
-# The program's first thread ends. The other thread works on, and later runs in a library that it
-# loads only at that time.
+# A program whose first thread ends. The other thread works on, and later runs in a library that it
+# loads only then.
 FIRST_ENDED = """
 import ctypes, sys, threading, time
 def busy():
@@ -55,8 +56,8 @@ ctypes.CDLL(None).pthread_exit(None)
 
 @kit.case
 def first_thread_ended():
-    """If a process's first thread has ended, krait reads memory, mappings and files through /proc
-    of another thread, because those of the first thread are empty."""
+    """If a process's first thread has ended, krait reads memory, mappings and files through the
+    /proc directory of another thread, because the files in that of the first thread are empty."""
     for name, version, kind, path in kit.interpreters():
         if version not in ((3, 8), (3, 12), (3, 14)) or kind == "chroot" or not (kit.FULL or kit.is_plain(name)):
             continue
@@ -67,8 +68,8 @@ def first_thread_ended():
 
 
 def profiled_first_ended(target, path):
-    """Checks that nearly all samples have the function of the thread that works on. Returns the
-    stacks."""
+    """Checks that nearly all samples have the function of the second thread, which works on after
+    the first one has ended. Returns the stacks."""
     kit.wait_for(lambda: ") Z " in open("/proc/%d/stat" % target.pid).read(), 5)
     with folder() as d:
         done = krait("record", "-p", target.pid, "-F", 499, "-d", 1.5, "-o", d + "/o.pb.gz")
@@ -80,7 +81,7 @@ def profiled_first_ended(target, path):
 
 @kit.case
 def renamed():
-    """An executable that isn't called python is recognized."""
+    """krait recognizes a Python executable that isn't called python."""
     with folder() as d:
         shutil.copy(kit.PYTHON, d + "/my-server")
         with python(executable=d + "/my-server") as target:
@@ -90,7 +91,7 @@ def renamed():
 @kit.case
 def deleted():
     """While a program runs, its executable is removed, and then replaced as by a package upgrade:
-    the program's function is still seen."""
+    recordings still have the program's function."""
     with folder() as d:
         shutil.copy(kit.PYTHON, d + "/python3")
         with python(executable=d + "/python3") as target:
@@ -102,7 +103,8 @@ def deleted():
 
 @kit.case
 def deleted_library():
-    """While a program runs, its libpython is removed. The program's function is still seen."""
+    """While a program runs, its libpython is removed. Recordings still have the program's function.
+    """
     for executable, library, _ in kit.shared():
         with folder() as d:
             copy = os.path.join(d, os.path.basename(library))
@@ -160,7 +162,8 @@ def unshared(*flags):
     tried = subprocess.run(["unshare", *flags, "true"], stderr=subprocess.PIPE, encoding="utf-8",
                            check=False)
     if tried.returncode:
-        # In a chroot the kernel makes no user namespace (create_user_ns(): current_chrooted()).
+        # In a chroot the kernel refuses to make a user namespace (create_user_ns():
+        # current_chrooted()).
         raise Skip("no namespace for unshare %s here, a chroot perhaps: %s" % (
             " ".join(flags), tried.stderr.strip()))
     return Background("unshare", *flags, kit.PYTHON, "-c", kit.BUSY)
@@ -181,8 +184,8 @@ def mount_namespace():
 
 @kit.case
 def pid_namespace():
-    """The program is in another PID namespace: -p takes, and the labels have, the numbers of
-    krait's own namespace, also for children."""
+    """The program is in another PID namespace: -p takes process numbers of krait's own namespace,
+    and the labels have these, also for children."""
     with unshared("--pid", "--fork", "--mount-proc") as target:
         child = kit.child_of(target.pid)
         profiled(child)
@@ -194,8 +197,8 @@ def pid_namespace():
 
 @kit.case
 def krait_in_pid_namespace():
-    """krait and the program are in one PID namespace, as in a container: -p takes, and the labels
-    have, the numbers of that namespace."""
+    """krait and the program are in one PID namespace, as in a container: -p takes process numbers
+    of that namespace, and the labels have these."""
     script = "%s -c '%s' & sleep 1; exec %s record -p $! -d 1 -F 499 -o %s/o.pb.gz"
     with folder() as d:
         done = subprocess.run(["unshare", "--pid", "--fork", "--mount-proc", "sh", "-c",
@@ -230,7 +233,7 @@ def user_namespace():
 
 @kit.case
 def exec_into_python():
-    """A shell becomes Python after krait has started."""
+    """A shell execs Python when krait has already started: krait records the Python program."""
     with folder() as d, Background("sh", "-c", "sleep 1; exec %s -c '%s'" % (
             kit.PYTHON, kit.BUSY)) as target:
         with kit.recorder(d + "/o.pb.gz", "-p", os.getpid(), "-F", "499") as running:
@@ -240,8 +243,8 @@ def exec_into_python():
         kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.8)
 
 
-# A program that works for a while, and loads a libpython after that. Its executable doesn't show
-# that it will run Python.
+# A program that works for a while and then loads a libpython. Its executable doesn't show that it
+# will run Python.
 STRANGER = r"""
 #include <dlfcn.h>
 #include <time.h>
@@ -259,8 +262,8 @@ int main(int argc, char **argv)
 
 @kit.case
 def python_into_a_stranger():
-    """Python execs a program that krait already knows not to be Python and that maps a libpython
-    later: its Python functions are shown."""
+    """A Python process execs a program that maps a libpython later, and of which krait already
+    knows that it isn't Python: its Python functions are shown."""
     kit.need("gcc")
     for _, library, prefix in kit.shared():
         with folder() as d:
@@ -287,8 +290,8 @@ def python_into_a_stranger():
 
 @kit.full_case
 def same_inode_elsewhere():
-    """krait doesn't take a mapped file for the executable if only the inode number is the same, but
-    not the file system."""
+    """A mapped file has the same inode number as the executable, but is on another file system:
+    krait doesn't take it for the executable."""
     kit.need("gcc")
     library = next((library for _, library, _ in kit.shared()), None)
     if not library:
@@ -373,7 +376,8 @@ def exec_before_the_first_sample():
 
 @kit.full_case
 def two_interpreters_at_once():
-    """Processes of all versions in one recording, each seen right."""
+    """krait records processes of all Python versions at once, and each process has its own
+    function."""
     paths = {version: path for name, version, kind, path in kit.interpreters()
              if kind in ("static", "shared") and kit.is_plain(name)}.values()
     running = [python(executable=path, cwd=kit.ROOT) for path in paths]
@@ -419,9 +423,9 @@ int main(void) { return mp_execute_bytecode(); }
 @kit.case
 def others_are_named():
     """krait names interpreters that aren't CPython. It knows them by a symbol, by the program's
-    name, or by what java was told to run. record of a process, of all and of a command name
-    them, and so do top and dump. A program that is no such interpreter counts as not Python. The
-    programs are stand-ins, made here."""
+    name, or by what java was told to run. `record` names them if it records a process, all
+    processes or a command, and so do top and dump. A program that isn't such an interpreter
+    counts as not Python. The test makes small programs that look like these interpreters."""
     with folder() as d:
         with open(d + "/spins.c", "w") as f:
             f.write(SPINS)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Output files where others can write too: what another user puts there (links, FIFOs, hard links,
-files) never makes root, or the user behind sudo, write to another file than the one that was named.
-The truth is the victim's file itself. This script needs no other file of the tests, because
-tests/vm runs it under Debian's own kernels too. Wants root; KRAIT= names the binary."""
+"""Output files in directories where other users can also write: what another user puts there
+(links, FIFOs, hard links, files) never makes root, or the user behind sudo, write to another
+file than the one that was named. The truth is the victim's file itself. This script needs no
+other file of the tests, because tests/vm runs it under Debian's own kernels too. Wants root;
+KRAIT= names the binary."""
 import contextlib
 import os
 import shutil
@@ -46,7 +47,8 @@ def plant(target, path, uid=MALLORY):
 
 
 class Place:
-    """A directory that everybody may write to, and one of the victim's with a secret in it."""
+    """A directory to which everybody may write, and a directory of the victim, with a secret in it.
+    """
 
     def __init__(self, d, mode=0o1777, victim=0):
         self.open, self.private = d + "/open", d + "/private"
@@ -84,7 +86,7 @@ def krait(*args, sudo=None, **kw):
 
 
 def writers(p, out):
-    """Yields every command that takes the name of a file to be written."""
+    """Yields every krait command that takes the name of an output file."""
     yield "report", ["report", p.folded, "-o", out, "--format", "html"]
     yield "merge", ["merge", p.folded, p.folded, "-o", out, "--format", "pprof"]
     yield "diff", ["diff", p.folded, p.folded, "-o", out, "--format", "html"]
@@ -94,8 +96,8 @@ def writers(p, out):
 
 
 def refused(p, out, sudo=None):
-    """Checks that none of the commands writes to @out, and that each names the user who put the
-    file there."""
+    """Checks that none of the commands writes to @out, and that each command names the user who put
+    the file there."""
     for name, command in writers(p, out):
         done = krait(*command, sudo=sudo)
         p.check_untouched(name)
@@ -105,7 +107,7 @@ def refused(p, out, sudo=None):
 
 
 def accepted(p, out, real, owner=0, sudo=None):
-    """Checks that krait writes a report to @out, and that the file @real then has it."""
+    """Checks that krait writes a report to @out, and that the report is then in the file @real."""
     done = krait("report", p.folded, "-o", out, "--format", "folded", sudo=sudo)
     check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))
     with open(real) as f:
@@ -115,7 +117,7 @@ def accepted(p, out, real, owner=0, sudo=None):
 
 @contextlib.contextmanager
 def protected(value):
-    """Turns the kernel's own protections on or off, all of them, within a with block."""
+    """In a with block, turns the kernel's own protections of links and FIFOs all on or all off."""
     before = []
     try:
         for path in SYSCTLS:
@@ -175,8 +177,8 @@ def link_behind_a_link():
 
 @under_both
 def link_as_a_directory():
-    """The kernel follows any user's link in the middle of a path; krait doesn't follow another
-    user's."""
+    """The kernel follows any user's link in the middle of a path; krait doesn't follow the link of
+    another user."""
     with place() as p:
         plant(p.private, p.open + "/d")
         refused(p, p.open + "/d/new")
@@ -204,8 +206,8 @@ def fifo():
 
 @under_both
 def hard_link():
-    """If the output's name is a hard link to the victim's file, krait replaces the name, and leaves
-    the file as it was."""
+    """If the output's name is a hard link to the victim's file, krait replaces the link by a new
+    file, and leaves the victim's file as it was."""
     with place() as p:
         os.link(p.secret, p.open + "/x")
         p.before = os.stat(p.secret)
@@ -222,7 +224,8 @@ def behind_sudo():
         refused(p, plant(p.secret, p.open + "/x"), sudo=ALICE)
         refused(p, plant(p.new, p.open + "/y"), sudo=ALICE)
         accepted(p, plant(p.secret, p.open + "/own", uid=ALICE), p.secret, owner=ALICE, sudo=ALICE)
-    # root's secret: a file that Alice can't write, and so can't write through krait either
+    # The secret is root's: Alice can't write to this file, and so can't write to it through krait
+    # either.
     with place() as p:
         plant(p.secret, p.open + "/own", uid=ALICE)
         done = krait("report", p.folded, "-o", p.open + "/own", "--format", "folded", sudo=ALICE)
@@ -232,8 +235,8 @@ def behind_sudo():
 
 @under_both
 def honest_links():
-    """krait follows root's own links, links of the directory's owner, and any link in a directory
-    that only its owner can write to."""
+    """krait follows links of root, links of the directory's owner, and any link in a directory that
+    only its owner can write to."""
     with place() as p:
         accepted(p, plant(p.secret, p.open + "/own", uid=0), p.secret)
         accepted(p, plant("../private/new", p.open + "/fresh", uid=0), p.new)
@@ -264,8 +267,8 @@ def devices():
 
 @case
 def no_symlinks_of_a_mount():
-    """krait also refuses a link that only the kernel forbids, here by the mount option nosymfollow
-    (since 5.10)."""
+    """krait also refuses to follow a link that only the kernel forbids, here by the mount option
+    nosymfollow (since 5.10)."""
     with place(mode=0o755) as p:
         mount = ["mount", "-t", "tmpfs", "-o", "nosymfollow", "none", p.open]
         if shutil.which("mount") is None or subprocess.run(mount, stderr=subprocess.DEVNULL, check=False).returncode:
@@ -282,9 +285,9 @@ def no_symlinks_of_a_mount():
 
 @under_both
 def default_name():
-    """Another user can guess the name that krait chooses, and put links there. krait follows none
-    of these links, and writes a new file."""
-    # a program with samples, because without any no page is written
+    """Another user can guess the file name that krait chooses by default, and put links there.
+    krait follows none of these links, and writes a new file."""
+    # this program has samples; without samples krait would write no page
     busy = ("record", "--", sys.executable, "-c", "sum(range(10**7))")
     with place() as p, tempfile.TemporaryDirectory() as before:
         krait(*busy, cwd=before)
@@ -302,8 +305,8 @@ def default_name():
 
 @case
 def exchanged_meanwhile():
-    """Another process turns the output's name into a link and back into a file as fast as it can:
-    krait never writes through the link."""
+    """Another process replaces the output file by a link, and the link by a file, as fast as it
+    can: krait never writes through the link."""
     with place(mode=0o777) as p:
         out, other = p.open + "/x", p.open + "/other"
         child = os.fork()
@@ -329,7 +332,7 @@ def main():
     if os.getuid() != 0:
         print("SKIP planted: needs root")
         return 0
-    # on SIGTERM this script exits, so that it restores what it changed
+    # on SIGTERM this script exits, so that it restores the settings that it changed
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("FAIL planted: terminated"))
     os.umask(0o022)
     failed = 0

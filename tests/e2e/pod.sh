@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # pod.sh: Kubernetes' own types, read strictly, accept packaging/krait-pod.yaml as a pod. The pod
-# isn't privileged. The version of the types is the newest that Debian 12's Go (1.19) builds.
+# isn't privileged. The test uses the newest version of these types that Debian 12's Go (1.19) can
+# build.
 . "$(dirname "$0")/kit.sh" pod
 command -v go >/dev/null || skip_all "no Go tool chain"
 cat >"$work/go.mod" <<'END'
@@ -40,7 +41,7 @@ END
 ( cd "$work" && GOFLAGS=-mod=mod GOTOOLCHAIN=local timeout 1200 go build -o pod . ) >"$work/log" 2>&1 ||
 	skip_all "the types can't be had or built: $(tail -n 1 "$work/log")"
 typed() { "$work/pod" packaging/krait-pod.yaml >"$work/said"; cat "$work/said"; grep -q '^Pod true false \[BPF PERFMON ' "$work/said"; }
-# A field that no pod has is refused, which shows that the types are checked.
+# A field that pods don't have is refused, which shows that the types are checked.
 odd_refused() { sed 's/hostPID/hostPids/' packaging/krait-pod.yaml >"$work/odd.yaml"; ! "$work/pod" "$work/odd.yaml"; }
 check typed typed
 check odd-word-refused odd_refused

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`krait py-spy` against py-spy itself (its package, in a cache; else SKIP): the same threads,
-frames, fields, shares and exit codes of the same program, and the command lines that other programs
-call it with."""
+"""Compares `krait py-spy` with py-spy itself (from its package in a cache; else SKIP) on the same
+program: both have the same threads, frames, fields, shares and exit codes, and take the command
+lines with which other programs call py-spy."""
 import contextlib
 import json
 import math
@@ -15,8 +15,8 @@ import time
 import kit
 from kit import case, check, full_case
 
-# A program in which all threads but one wait for ever, each at one place. The thread that works,
-# "box", is on one of two lines.
+# A program in which all threads but one wait for ever, each at its own place. The thread that
+# works, "box", is always on one of two lines.
 STILL = """
 import threading, time
 from pack.inner import Box
@@ -38,8 +38,8 @@ class Box:
         while True:
             pass
 """
-# Three kinds of work whose pieces last for random times, so that no sampler is in step with them;
-# the program itself writes down how long each took.
+# A program with three kinds of work. Each piece of work lasts for a random time, so that no sampler
+# is in step with the program. The program itself writes down how long each kind took.
 MIX = """
 import os, random, sys, threading, time  # without threading py-spy names no thread
 took = dict.fromkeys(("one", "two", "three"), 0)
@@ -68,7 +68,7 @@ main()
 
 
 def pyspy():
-    """Returns py-spy's own binary, from its package."""
+    """Returns the path of py-spy's own program, from its package."""
     place = os.path.join(kit.CACHE, "py-spy")
     binary = os.path.join(place, "bin", "py-spy")
     if not os.path.exists(binary):
@@ -81,8 +81,8 @@ def pyspy():
 
 
 def interpreters():
-    """Yields (version, path) of the interpreters that py-spy knows. Programs that
-    only embed a Python (-shared) are left out, because they don't have their script's name."""
+    """Yields (version, path) of the interpreters that py-spy knows. Programs that only embed Python
+    (-shared) are left out, because they don't have their script's name."""
     for name, version, kind, path in kit.interpreters():
         if (3, 8) <= version <= (3, 13) and kind in ("static", "shared") and not name.endswith("-shared"):
             yield version, path
@@ -110,7 +110,8 @@ def program(source, executable=kit.PYTHON, settle=1.0):
 
 
 def plain(name):
-    """Before 3.11 py-spy has no qualified names, so only the last part is compared."""
+    """Returns the last part of a function's name, because py-spy has no qualified names before
+    Python 3.11."""
     return name.rsplit(".", 1)[-1]
 
 
@@ -126,7 +127,7 @@ def threads(tool, pid, version):
                 del frame[field]
             if version < (3, 11):
                 frame["name"] = plain(frame["name"])
-        # the thread runs: its line is one of two, and it may or may not have the GIL
+        # This thread runs: its line is one of two, and it may or may not have the GIL.
         if thread["thread_name"] == "box":
             check(thread["frames"][0].pop("line") in (4, 5), "line of what runs")
             check(thread.pop("active"), "what runs is idle")
@@ -145,8 +146,8 @@ def same_dump(executable, version):
 
 @case
 def dump_json():
-    """Both tools dump the same threads with the same names and ids, and the same frames with the
-    same files and lines, in the same order."""
+    """Both tools' dumps have the same threads, with the same names and ids, and the same frames,
+    with the same files and lines, in the same order."""
     same_dump(kit.PYTHON, sys.version_info[:2] if sys.executable == kit.PYTHON else (3, 11))
 
 
@@ -158,8 +159,8 @@ def dump_json_of_every_version():
 
 @case
 def dump_text():
-    """Both tools print the same text, except that krait prints two numbers of Python's version
-    instead of three."""
+    """Both tools print the same text, except for Python's version, which krait prints with two
+    numbers instead of three."""
     with program(STILL) as (running, _):
         theirs, mine = (run(t, "dump", "--pid=%d" % running.pid).stdout for t in (pyspy(), own()))
     theirs = re.sub(r"(Python v\d+\.\d+)\.\S+", r"\1", theirs)
@@ -174,7 +175,7 @@ def stacks(path):
 
 
 def shares(found):
-    """Returns (the share of the samples that contain each frame, how many samples there are)."""
+    """Returns ({frame: share of the samples that contain it}, the number of samples)."""
     total, of = sum(n for _, n in found), {}
     for frames, n in found:
         for frame in set(frames):
@@ -191,8 +192,8 @@ def differ(p, n, q, m):
 
 
 def judge_by_clock(mine, took):
-    """Compares krait's shares of the three functions with the program's own clock. Other samples
-    don't count, because the program doesn't measure them."""
+    """Checks krait's shares of the three functions against the program's own clock. Samples of
+    other functions don't count, because the program doesn't measure these."""
     found, n = shares([(frames, n) for frames, n in mine
                        if any(frame.split(" ")[0] in took for frame in frames)])
     check(n > 60, "%d samples" % n)
@@ -204,8 +205,8 @@ def judge_by_clock(mine, took):
 
 
 def same_frames(theirs, mine):
-    """Checks that a frame in 8 % or more of one tool's samples is also in the other tool's stacks.
-    """
+    """Checks both ways that a frame in 8 % or more of one tool's samples is also in the other
+    tool's stacks."""
     (a, _), (b, _) = shares(theirs), shares(mine)
     for frame in sorted(set(a) | set(b)):
         check(max(a.get(frame, 0), b.get(frame, 0)) < 0.08 or frame in a and frame in b,
@@ -223,8 +224,8 @@ def same_shares(theirs, mine, seconds):
 
 
 def records(executable, version, *options, seconds=5, rate=900):
-    """Returns what py-spy and krait recorded of one program, @rate times a second, and how long the
-    program says that its functions took."""
+    """Returns what py-spy recorded, what krait recorded of the same program @rate times a second,
+    and how long the program says that its functions took."""
     with program(MIX, executable) as (running, folder):
         found = []
         for i, (tool, hz) in enumerate(((pyspy(), 100), (own(), rate))):
@@ -242,7 +243,8 @@ def records(executable, version, *options, seconds=5, rate=900):
 
 @case
 def record_raw():
-    """krait has the frames that py-spy has, with the shares that the program's own clock tells."""
+    """krait records the frames that py-spy records, with the shares that the program's own clock
+    tells."""
     theirs, mine, took = records(kit.PYTHON, (3, 11), "--nolineno", "-t")
     same_frames(theirs, mine)
     judge_by_clock(mine, took)
@@ -258,14 +260,14 @@ def record_raw_of_every_version():
 
 @full_case
 def record_raw_shares():
-    """krait's shares equal py-spy's, if the program had a CPU for itself all the time."""
+    """krait's shares equal py-spy's shares, if the program had a CPU for itself all the time."""
     theirs, mine, _ = records(kit.PYTHON, (3, 11), "--nolineno", seconds=20, rate=100)
     same_shares(theirs, mine, 20)
 
 
 @case
 def words():
-    """With the same command line, both tools end with the same exit code, and print on the same
+    """Given the same command line, both tools end with the same exit code, and print on the same
     streams."""
     cases = [[], ["record"], ["dump"], ["record", "-p", "1", "-f", "nosuch"],
              ["nosuch"], ["record", "--help"], ["--version"], ["help", "dump"],
@@ -281,8 +283,8 @@ def words():
 
 @case
 def calls_of_other_programs():
-    """krait is called as Ray's dashboard, SGLang's watchdog, vLLM's scripts, kubectl-prof and
-    others call py-spy."""
+    """krait accepts the calls of py-spy that Ray's dashboard, SGLang's watchdog, vLLM's scripts,
+    kubectl-prof and others make."""
     with program(STILL) as (running, folder):
         pid, out = str(running.pid), folder + "/out"
         for args in (["dump", "-p", pid, "--native"], ["dump", "--native", "--pid", pid],
@@ -310,8 +312,8 @@ def calls_of_other_programs():
 
 @case
 def programs_that_are_started():
-    """The command to start may follow without --. krait's exit code isn't the command's. If the
-    recording ends first, krait ends the command."""
+    """The command to start may follow without --. krait doesn't end with the command's exit code.
+    If the recording ends first, krait ends the command."""
     with kit.folder() as folder:
         with open(folder + "/ends.py", "w") as f:
             f.write("def hot(n):\n    return sum(range(n))\nfor i in range(400):\n    hot(99999)\nexit(7)\n")

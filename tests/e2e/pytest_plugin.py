@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""`pytest --krait`. A project with known tests is recorded. The truth is what its tests took by
-time.process_time(), and what pytest does without the option."""
+"""`pytest --krait`: a project with known tests is recorded. The truth is the CPU time that its
+tests took by time.process_time(), and what pytest does without the option."""
 import glob
 import json
 import os
@@ -57,7 +57,7 @@ def test_skipped():
     pytest.skip("as it is")
 """
 # A conftest.py that writes down the CPU time of each test and its fixtures, in the process that
-# runs the test. krait's plugin has no part in this.
+# runs the test. It doesn't use krait's plugin.
 TRUTH = """
 import json, os, pytest, time
 
@@ -110,8 +110,8 @@ def truth(d):
 
 
 def shares_are_right(d, text):
-    """Checks each test's share of the samples: it equals the test's share of the CPU time within
-    three standard errors, and the summary shows it."""
+    """Checks each test's share of the samples: the share equals the test's share of the CPU time
+    within three standard errors, and the summary shows it."""
     pages = glob.glob(d + "/krait-pytest-*.html")
     check(len(pages) == 1, "pages: %s; %s" % (pages, text))
     kit.krait("report", pages[0], "-o", d + "/o.pb.gz")
@@ -160,7 +160,7 @@ def newest():
 
 @kit.case
 def child_of_a_test():
-    """Processes that a test starts count for the test."""
+    """The samples of processes that a test starts count for the test."""
     with folder() as d:
         with open(d + "/test_child.py", "w", encoding="utf-8") as f:
             f.write("import subprocess, sys\ndef test_child():\n"
@@ -176,8 +176,8 @@ def child_of_a_test():
 
 @kit.case
 def signals_of_others():
-    """A conftest reaps every child and blocks the signals that end krait: the page is written all
-    the same, and no signal came to the tests."""
+    """A conftest.py reaps every child process and blocks the signals that end krait: the page is
+    still written, and the tests get no signal from the plugin."""
     with folder() as d:
         project(d, TRUTH + SIGNALS)
         code, text = session(d, newest(), "--krait", "--krait-output", "o.html", "-k", "first or thread")
@@ -217,7 +217,7 @@ def without_rights():
 
 
 def stand_in(d, text):
-    """Puts a program in the place of krait. In @text, %s stands for the real krait."""
+    """Puts a script in the place of krait. In @text, %s stands for the real krait."""
     with open(d + "/krait", "w", encoding="utf-8") as f:
         f.write("#!/bin/sh\n" + text.replace("%s", kit.KRAIT))
     os.chmod(d + "/krait", 0o755)
@@ -226,8 +226,8 @@ def stand_in(d, text):
 
 @kit.case
 def not_this_page():
-    """A page of an earlier session isn't shown as this session's. If the page can't be written to
-    its path, it is kept elsewhere."""
+    """The plugin doesn't show the page of an earlier session as this session's page. If the page
+    can't be written to its path, it is kept elsewhere."""
     with folder() as d:
         project(d)
         with open(d + "/o.html", "w") as f:
@@ -245,8 +245,8 @@ def not_this_page():
 
 @kit.case
 def much_said():
-    """krait prints hundreds of lines before it samples, or before an error. The plugin still sees
-    that sampling has begun, and shows the error."""
+    """krait prints hundreds of lines before it samples, or before an error. The plugin still
+    notices when sampling has begun, and shows the error."""
     with folder() as d:
         project(d)
         words = "for i in $(seq 300); do echo 'krait: information without end' >&2; done\n"
@@ -293,8 +293,8 @@ def test_other_clock(monkeypatch):
 
 @kit.case
 def what_tests_do():
-    """A test closes the plugin's descriptor, and another one replaces the clock: the later tests
-    have their labels, and the plugin writes nothing into a test's own file."""
+    """One test closes the plugin's descriptor, and another test replaces the clock: later tests
+    still have their labels, and the plugin writes nothing into a test's own file."""
     with folder() as d:
         project(d)
         with open(d + "/test_closes.py", "w") as f:
@@ -309,7 +309,7 @@ def what_tests_do():
 
 @kit.case
 def not_asked_for():
-    """Without --krait, and where no test is run, the plugin does nothing."""
+    """Without --krait, and in a session that runs no test, the plugin does nothing."""
     with folder() as d:
         project(d)
         for args in ((), ("--krait", "--collect-only")):

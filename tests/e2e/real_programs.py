@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Twelve real programs run once with planted code that burns CPU or waits, and once without. With
-planted code, the report's first sentence must name it. Without, the sentence must name no
-function with a small share. A seed, the day's or KRAIT_SEED, decides which program gets which
-code. The programs measure how much CPU time the planted code takes."""
+"""Twelve real programs run once with planted code that burns CPU time or waits, and once without
+such code. If there is planted code, the report's first sentence must name it. If not, the
+sentence must name no function with a small share. A seed (the day, or KRAIT_SEED) decides which
+program gets which code. The programs measure how much CPU time the planted code takes."""
 import ast
 import contextlib
 import fcntl
@@ -27,23 +27,24 @@ from kit import check, krait
 
 REAL = os.path.join(kit.HERE, "real")
 SEED = int(os.environ.get("KRAIT_SEED") or time.strftime("%Y%m%d"))
-SECONDS = 5  # how many seconds are recorded of a program that doesn't end by itself
+SECONDS = 5  # how many seconds krait records a program that doesn't end by itself
 PARTS = re.compile(r"^# === (\w+)\n", re.MULTILINE)
 DATA = ("data", "3.12", "pandas", "scikit-learn")
-# the last version of torch whose wheel has all that it needs
+# the last version of torch whose wheel contains all libraries that it needs
 TORCH = ("torch", "3.10", "torch==1.12.1", "numpy<2")
 NOTES = ("notes", "3.11", "ipykernel")
 
 
 def parts(name):
-    """Returns {name: text} of the parts of a file in REAL. Each part is a helpers.py."""
+    """Returns the parts of the file @name in REAL: {part's name: text}. Each part is the text of a
+    helpers.py."""
     with open("%s/%s.py" % (REAL, name)) as f:
         texts = PARTS.split(f.read())[1:]
     return dict(zip(texts[::2], texts[1::2]))
 
 
-# {program: (packages, command)}; {port} stands for a free port. krait records a server with -p
-# while clients send requests, and starts all other programs itself.
+# {program: (packages, command)}; {port} stands for a free port. krait records a server by -p, while
+# clients send requests. krait starts all other programs itself.
 PROGRAMS = {
     "django": (kit.WEB, "-m gunicorn -b 127.0.0.1:{port} -w 2 --threads 2 shop.wsgi"),
     "fastapi": (kit.WEB, "-m uvicorn --loop uvloop --log-level error --port {port} shop.api:app"),
@@ -59,13 +60,14 @@ PROGRAMS = {
     "jupyter": (NOTES, "notebook.py"),
 }
 SERVERS = ("django", "fastapi", "flask", "celery", "jupyter", "sklearn")
-INSTALLED = ("django", "fastapi", "flask", "celery")  # programs that may be installed, as one wheel
+# programs that the test may also install, as one wheel
+INSTALLED = ("django", "fastapi", "flask", "celery")
 IN_CELL = "from measured import measured\nimport time\nwhile True:\n    with measured:\n        step()\n    time.sleep(0.002)\n"
 
 
 def draw():
-    """Returns {program: (("causes" or "waits", the part of that file), ("clean", the part of
-    clean.py), whether the program is installed as a wheel)}."""
+    """Draws which program gets what. Returns {program: (("causes" or "waits", name of the part),
+    ("clean", name of the part), whether the program is installed as a wheel)}."""
     chance, drawn = random.Random(SEED), {}
     names = chance.sample(sorted(PROGRAMS), len(PROGRAMS))
     causes = [("waits", one) for one in chance.sample(sorted(parts("waits")), 4)]
@@ -76,8 +78,8 @@ def draw():
 
 
 class Site:
-    """A server for the programs: pages for the spider; for the other programs a port and a pipe
-    that answer slowly, and a locked file, on which they wait."""
+    """A server that the programs use: it has pages for the spider; for the other programs it has a
+    port and a pipe that answer slowly, and a locked file to wait for."""
 
     def __init__(self, root):
         self.pages = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
@@ -111,7 +113,7 @@ class Site:
 
 
 def hang_up(connection):
-    """Reads the request and closes the connection. If the request stayed unread, the client would
+    """Reads the request, then closes the connection. If the request weren't read, the client would
     get a reset and might end."""
     with contextlib.suppress(OSError), connection:
         connection.recv(4096)
@@ -148,8 +150,8 @@ class Run:
         self.spent, self.cpu = 0, {}
 
     def lay(self, installed):
-        """Copies the program's files. measured.py, which measures the truth, is kept apart, as an
-        installed module."""
+        """Copies the program's files. measured.py, which measures the truth, is put apart from
+        them, as an installed module."""
         shutil.copytree(REAL + "/" + self.name, self.site if installed else self.app)
         for folder in self.app, self.site, self.root + "/truth", self.root + "/queue", self.app + "/code":
             os.makedirs(folder, exist_ok=True)
@@ -210,7 +212,7 @@ class Run:
         return next(at + "/" + name for at in (self.app, self.site) if os.path.exists(at + "/" + name))
 
     def watch(self, arguments, kw, target=None):
-        """Records a program, and in that time adds up what the kernel says that each process used.
+        """Records a program. Meanwhile adds up the CPU time that the kernel says each process used.
         """
         with kit.Background(kit.KRAIT, "record", "-o", self.out, *arguments, **kw) as recorder:
             began, first = time.monotonic(), {}
@@ -238,8 +240,8 @@ class Run:
         return 100 * self.spent / max(sum(self.cpu.values()), 0.01)
 
     def summary(self):
-        """Returns the first sentence. Checks that the report, the page and the closing lines say
-        the same."""
+        """Returns the report's first sentence. Checks that the report, the page and the closing
+        lines have the same sentence."""
         said = json.loads(krait("report", self.out, "--json", timeout=120).stdout)["summary"]
         text = krait("report", self.out, timeout=120).stdout
         check(text.replace(".\n", ". ").startswith(said), "the report begins otherwise: " + said)
@@ -252,7 +254,7 @@ class Run:
 
 
 def tree(root):
-    """Returns the process and all its descendants."""
+    """Returns the process ids of process @root and all its descendants."""
     found = {root}
     with contextlib.suppress(OSError):
         for thread in os.listdir("/proc/%d/task" % root):
@@ -276,8 +278,8 @@ def ask(port, over):
 
 
 def on_cpu(root):
-    """Returns the seconds that all threads of the program have been on a CPU, and the seconds that
-    they have waited for one."""
+    """Returns the seconds that all threads of the program have run on a CPU, and the seconds that
+    they have been ready to run without a CPU."""
     ran = waited = 0
     for pid in tree(root):
         for thread in os.listdir("/proc/%d/task" % pid):
@@ -287,8 +289,8 @@ def on_cpu(root):
 
 
 def is_idle(root):
-    """Tells whether the program has finished its start: for a second it uses no CPU, and doesn't
-    wait for a CPU either (as it might on a busy machine)."""
+    """Tells whether the program has finished its start: for a second it neither uses a CPU nor
+    waits for a CPU, as it might on a busy machine."""
     try:
         before = on_cpu(root)
         time.sleep(1)
@@ -298,7 +300,7 @@ def is_idle(root):
 
 
 def planted(run):
-    """Returns the lines of the functions that are marked, and their names."""
+    """Returns the lines of the functions with planted code, and the names of these functions."""
     lines, names = set(), set()
     marked = [i for i, line in enumerate(run.helpers.split("\n"), 1) if line.endswith("# the cause")]
     for node in ast.walk(ast.parse(run.helpers)):
@@ -309,8 +311,8 @@ def planted(run):
 
 
 def names_cause(run, said):
-    """Checks that the report names a planted line or function first, with the share that the
-    program measured."""
+    """Checks that the report's first sentence names a planted line or function, with the share that
+    the program measured."""
     lines, names = planted(run)
     found = re.search(r"(\d+) % of the CPU time is ([^;]*)", said)
     check(found, said)

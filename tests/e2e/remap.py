@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Two libraries are mapped at one address, in turn: no sample shows a function of the library that
-wasn't mapped at that time.
-
-The program calls library a from call_a() and library b from call_b(), after it has closed the other
-one. Both are made of the same code, so that functions, sizes and addresses are equal. All native
-frames below call_a() must be of library a, or without a name."""
+wasn't mapped at the sample's time. The program calls library a from call_a() and library b from
+call_b(), and closes one library before it loads the other. Both are made of the same code, so
+that functions, sizes and addresses are equal. All native frames below call_a() must be of
+library a, or without a name."""
 import collections
 import os
 import subprocess
@@ -55,17 +54,17 @@ def main(seconds):
             library, function = load(x)
             call(function)
             _ctypes.dlclose(library._handle)
-ROUNDS = rounds_of_a_turn()  # a turn is several times as long as readings of the mappings are apart, on any machine
+ROUNDS = rounds_of_a_turn()  # a turn lasts several times as long as krait's readings are apart
 EXTRA
 main(4)
 print(len(seen))
 """
 GRANDCHILD = """
 def child():
-    function = load("b")[1]  # at once: krait hasn't met this process yet
+    function = load("b")[1]  # right after the fork: krait hasn't seen this process yet
     with open(os.path.join(sys.path[0], "address"), "w") as f:
         f.write(str(seen.pop()))
-    burn(0.1)  # it is met, with its parent's mappings
+    burn(0.1)  # krait now sees it for the first time, with its parent's mappings
     os.read(ready[0], 1)
     if os.fork():
         os.wait()
@@ -83,7 +82,7 @@ if not os.fork():
     child()
 time.sleep(0.3)
 function = load("a")[1]
-while time.thread_time() < 1.5:  # its mappings are read anew
+while time.thread_time() < 1.5:  # krait reads this process's mappings again
     call_a(function)
 os.write(ready[1], b"x")
 os.wait()
@@ -104,7 +103,7 @@ def fork_as(pid):
             os._exit(0)
         os.waitpid(got, 0)
     sys.exit("number %d is taken" % pid)
-def free_number():  # that no process, process group or session has
+def free_number():  # a number that no process, process group or session has
     busy = set()
     for process in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -120,7 +119,7 @@ while time.thread_time() < 1:
 number = free_number()
 first = fork_as(number)
 if not first:
-    import _decimal, _ssl  # has mappings of its own, which are read
+    import _decimal, _ssl  # it now has mappings of its own, which krait reads
     while time.thread_time() < 1.5:
         pass
     os._exit(0)
@@ -206,7 +205,8 @@ def judge(out):
     print("  " + ", ".join("%s %d" % item for item in sorted(count.items())))
     total = sum(count.values())
     check(not count["wrong"], "%d samples show the library that wasn't there" % count["wrong"])
-    # An eighth is enough, because krait reads mappings later on a busy machine.
+    # It is enough if an eighth of the samples have names, because krait reads mappings later on a
+    # busy machine.
     for x in "ab":
         check(count["right " + x] > total / 8, "only %d of %d samples name library %s" % (
             count["right " + x], total, x))
@@ -214,13 +214,13 @@ def judge(out):
 
 @case
 def turns_leaf():
-    """Two libraries take turns at one address, with --native=leaf, the default."""
+    """Two libraries take turns at one address; krait records with --native=leaf, the default."""
     take_turns("leaf")
 
 
 @case
 def turns_full():
-    """Two libraries take turns at one address, with whole native stacks."""
+    """Two libraries take turns at one address; krait records whole native stacks."""
     take_turns("full")
 
 
@@ -233,22 +233,22 @@ def one_file_rewritten():
 
 @case
 def turns_in_a_fork():
-    """The libraries take turns in a child. The child's samples don't show libraries of its parent.
-    """
+    """The libraries take turns in a child process. The child's samples don't show libraries of its
+    parent."""
     take_turns("full", FORKED)
 
 
 @case
 def a_fork_of_a_fork():
-    """A fork of a fork uses its grandparent's mappings only if these were read before its parent
-    was forked."""
+    """A grandchild of a process uses the process's mappings only if krait read them before the
+    child was forked."""
     take_turns("full", GRANDCHILD, "-F", 99)
 
 
 @case
 def a_number_used_again():
-    """A new process gets the number of an ended one, and unmaps something before its first sample.
-    krait doesn't take it for the ended process."""
+    """A new process gets the number of a process that has ended, and unmaps something before its
+    first sample. krait doesn't take the new process for the old one."""
     if not os.access("/proc/sys/kernel/ns_last_pid", os.W_OK):
         raise kit.Skip("process numbers can't be chosen")
     take_turns("full", REUSED, "-F", 99)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rights.sh: the ways of an ordinary user: `sudo krait record -- cmd`, file capabilities by `krait
-# doctor --grant`, and --if-permitted. The user, their sudo rule and all changes in /etc are in a
-# mount namespace of this script's own. Needs root, sudo, setpriv.
+# rights.sh: the ways in which an ordinary user can record: `sudo krait record -- cmd`, file
+# capabilities by `krait doctor --grant`, and --if-permitted. The user, their sudo rule and all
+# changes in /etc are in a mount namespace of this script's own. Needs root, sudo, setpriv.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 KRAIT=${KRAIT:-build/release/krait}
@@ -30,7 +30,8 @@ check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAI
 	if "$@"; then pass "$name"; else fail "$name" "see the log"; fi
 }
 
-# Alice (4711) may use sudo, Bob (4712) is another user, whose processes Alice tries to record.
+# Makes the users: Alice (4711) may use sudo; Bob (4712) is another user, whose processes Alice
+# tries to record.
 make_users() {
 	cp -a /etc "$work/etc"
 	mount --bind "$work/etc" /etc
@@ -45,7 +46,7 @@ make_users() {
 	cp "$KRAIT" "$work/krait"
 }
 
-# as USER COMMAND...: runs it in Alice's directory, with a user's usual environment.
+# as USER COMMAND...: runs COMMAND as USER in Alice's directory, with a user's usual environment.
 as() {
 	local user=$1; shift
 	( cd "$work/home" && env -i PATH=$path HOME="$work/home" USER="$user" LOGNAME="$user" \
@@ -53,7 +54,7 @@ as() {
 		setpriv --reuid "$user" --regid "$user" --init-groups --inh-caps=-all -- "$@" )
 }
 
-# The recorded command prints its ids and its environment.
+# The program of the recorded command: it prints its ids and its environment.
 whoami_py='
 import os, time
 print(os.getuid(), os.geteuid(), os.getgid(), 4713 in os.getgroups(), os.getcwd(),
@@ -103,8 +104,8 @@ denied() {
 	check if-permitted-warns-once [ "$(grep -c warning "$work/err")" = 1 ]
 }
 
-# krait is in a directory of sudo's PATH: the refusal names `sudo krait`. If another krait is found
-# there first, the refusal names the whole path.
+# krait is in a directory of sudo's PATH: the refusal names `sudo krait`. If sudo finds another
+# krait first, the refusal names the whole path.
 where_sudo_looks() {
 	mount -t tmpfs tmpfs /usr/local/bin
 	cp "$work/krait" /usr/local/bin/krait
@@ -157,7 +158,7 @@ granted() {
 	wait
 }
 
-busy_for() { # busy_for SECONDS NAME: makes a program that works so long
+busy_for() { # busy_for SECONDS NAME: prints a program whose function NAME works for SECONDS
 	printf 'import time\ndef %s():\n  end = time.time() + %s\n  while time.time() < end: pass\n%s()' \
 		"$2" "$1" "$2"
 }
@@ -184,7 +185,9 @@ foreign() {
 	kill "$pid" 2>/dev/null || : # on a busy machine the program may have ended by itself
 }
 
-storm_of() { # storm_of NAME: starts children that work for three milliseconds, one after another
+# storm_of NAME: prints a program that starts children one after another, each of which works for
+# three milliseconds
+storm_of() {
 	cat <<-END
 		import os, time
 		def $1():
@@ -198,8 +201,8 @@ storm_of() { # storm_of NAME: starts children that work for three milliseconds, 
 	END
 }
 
-# Most of these processes have ended when krait looks at them. Then only the kernel program knows
-# whose processes they were.
+# Most processes of such a program have ended when krait looks at them. Then only the kernel program
+# knows whose processes they were.
 short_lived() {
 	local storm
 	( cd / && exec setpriv --reuid bob --regid bob --clear-groups -- \

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait uses unwind rows from its cache only for the bytes that they were made from, not for
-another file with the same build id and size.
-
-A file can have any build id and size. An attacker's program has the build id and size of an honest
-program, but other call frame information. The attacker's program is profiled first. The stacks of
-the honest program are still whole."""
+"""krait uses unwind rows from its cache only for the bytes from which they were made, not for
+another file with the same build id and size. A file can claim any build id and size. Here an
+attacker's program has the build id and the size of an honest program, but other call frame
+information. The attacker's program is recorded first. The stacks of the honest program must
+still be whole."""
 import os
 import re
 import subprocess
@@ -15,8 +14,8 @@ import kit
 from kit import check, folder, krait
 
 NOBODY = 65534
-# Which share of stacks must be whole. Not all stacks are, because the first samples come before the
-# rows. With the rows of the other file, no stack would be whole.
+# The share of stacks that must be whole. Not all stacks are whole, because the first samples come
+# before krait has the unwind rows. With the rows of the other file, no stack would be whole.
 LEAST = 0.8
 # Many small functions, so that the file is worth caching; then a chain of functions with frames of
 # FRAME bytes and correct call frame information. The two programs differ only in FRAME.
@@ -71,11 +70,12 @@ def build(d, name, frame, owner, mode):
 
 
 def stacks(d, cache, path, user):
-    """Records a program that @user runs. Returns (number of samples in burn, how many of these have
-    the whole chain)."""
+    """Records a program that @user runs. Returns (number of samples in burn(), how many of these
+    have the whole chain of callers)."""
     os.chmod(d, 0o755)
     out = os.path.join(d, "o.folded")
-    # On a busy machine, rows take longer to be made, but so does a given amount of CPU time.
+    # On a busy machine krait takes longer to make unwind rows, but the program also takes longer to
+    # use a given amount of CPU time.
     with kit.Background(path, user=user, group=user) as target, \
             kit.recorder(out, "--all", "--native=full", "-F", "999", "--comm", os.path.basename(path),
                          env=dict(os.environ, XDG_CACHE_HOME=cache)) as recording:
@@ -94,8 +94,8 @@ def stacks(d, cache, path, user):
 
 
 def poisoned(honest, attacker):
-    """Records the attacker's program and then the honest one, whose stacks must be whole.
-    Arguments: (owner, mode) of the two files. The honest program's owner runs it."""
+    """Records the attacker's program and then the honest program, whose stacks must be whole. Both
+    arguments are (owner, mode) of the program's file. The honest program's owner runs it."""
     kit.need("gcc")
     with folder() as d:
         cache = os.path.join(d, "cache")
@@ -127,8 +127,8 @@ def same_users_file():
 
 @kit.case
 def both_roots():
-    """Both files belong to root, as if root in a container had written one of them. Only the time
-    of the last change and the bytes differ."""
+    """Both files belong to root, as if root in a container had written one of them. Only the files'
+    times of change and their bytes differ."""
     poisoned((0, 0o755), (0, 0o755))
 
 
@@ -140,7 +140,7 @@ def forget(cache, **env):
 @kit.case
 def forgotten():
     """`doctor --forget` removes krait's cache and nothing else. It follows no link, and with sudo
-    it acts as the caller."""
+    it removes the caller's cache."""
     with folder() as d:
         os.chmod(d, 0o755)
         kept = os.path.join(d, "krait")
@@ -151,7 +151,7 @@ def forgotten():
         os.symlink(kept, os.path.join(d, "linked", "krait"))
         code, said = forget(os.path.join(d, "linked"))
         check(code == 1 and len(os.listdir(kept)) == 3, "through a link: %d %s" % (code, said))
-        # The cache there belongs to root, not to the user who called sudo: krait leaves it.
+        # This cache belongs to root, not to the user who called sudo: krait leaves it.
         code, said = forget(d, SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY))
         check(len(os.listdir(kept)) == 3, "as another user: %d %s" % (code, said))
         code, said = forget(d)

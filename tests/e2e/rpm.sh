@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# rpm.sh [BINARY]: the rpm package of a release's archive. Two builds are the same bytes, rpm2cpio
-# unpacks it, its krait runs, its metadata is right, and no file in it has capabilities or another
-# owner than root. rpm and dnf install and remove it, each in an empty root: the installed krait
-# records, and afterwards the files are those of before. BINARY: a static krait (else it is built).
+# rpm.sh [BINARY]: builds the rpm package of a release's archive and tests it. Two builds have the
+# same bytes, rpm2cpio can unpack the package, its krait runs, its metadata is right, and no file in
+# it has capabilities or another owner than root. rpm and dnf install and remove the package, each
+# in an empty root: the installed krait records, and afterwards the same files are there as before.
+# BINARY: a static krait; without it, the script builds one.
 . "$(dirname "$0")/kit.sh" rpm
 for tool in rpmbuild rpm2cpio cpio; do
 	command -v $tool >/dev/null || skip_all "no $tool"
@@ -12,7 +13,7 @@ arch=$(uname -m)
 krait=${1:-build/static/stripped/krait}
 [ $# -gt 0 ] || make -s STATIC=1 stripped || { echo "FAIL rpm: no static binary"; exit 1; }
 
-# Makes an archive like packaging/dist.sh, without building the manual page once more.
+# Makes an archive like that of packaging/dist.sh, but doesn't build the manual page again.
 release=krait-0.1+test-linux-$arch
 share=$work/$release/share
 install -D -m 755 "$krait" "$work/$release/bin/krait"
@@ -63,11 +64,11 @@ def busy_of_rpm():
     end = time.process_time() + 0.5
     while time.process_time() < end: pass
 busy_of_rpm()'
-# records ROOT: checks that the krait there profiles a program, with its function and line
+# records ROOT: checks that the krait in ROOT records a program, with its function and line
 records() {
 	"$1/usr/bin/krait" record -q -o "$work/x.folded" --lines -- /usr/bin/python3 -c "$busy" && grep -q 'busy_of_rpm.*:5' "$work/x.folded"
 }
-# Lists all files but the tools' own records.
+# Lists all files in a root, without the records that rpm and dnf keep themselves.
 listed() { ( cd "$1" && find . -path ./var -prune -o -print | LC_ALL=C sort ); }
 # with_tool TOOL INSTALL REMOVE: installs and removes the package in a new root; INSTALL and REMOVE
 # are functions whose argument is the root
@@ -75,7 +76,7 @@ with_tool() {
 	local root=$work/$1-root
 	mkdir "$root"
 	rpm --root "$root" --initdb
-	# A real system has these folders, and dnf makes its own.
+	# Real systems already have these folders, and dnf makes its own.
 	mkdir -p "$root"/etc/dnf/modules.d "$root"/usr/{bin,lib/{systemd/system,sysusers.d},share/{man/man1,bash-completion/completions,zsh/site-functions,fish/vendor_completions.d,doc,licenses}}
 	listed "$root" >"$work/before"
 	check "$1-install" "$2" "$root"
@@ -86,13 +87,14 @@ with_tool() {
 	listed "$root" >"$work/after"
 	check "$1-leaves-nothing" diff "$work/before" "$work/after"
 }
-# rpm's database names exactly the files that were added.
+# rpm's database lists exactly the files that the package added.
 owned() { diff <(rpm --root "$1" -ql krait | sort) <(listed "$1" | diff "$work/before" - | sed -n 's/^> \.//p' | sort); }
 rpm_install() { rpm --root "$1" -i --nosignature "$rpm"; }
 rpm_remove() { rpm --root "$1" -e krait; }
 with_tool rpm rpm_install rpm_remove
 
-in_root_dnf() { # in_root_dnf ROOT COMMAND...: runs dnf with the folder of packages alone
+# in_root_dnf ROOT COMMAND...: runs dnf in ROOT. It knows only the folder with the packages.
+in_root_dnf() {
 	dnf -q -y --installroot "$1" --releasever 1 --setopt reposdir=/dev/null --setopt cachedir=/var/cache/dnf --setopt logdir=/var/log --nogpgcheck \
 		--repofrompath "krait,file://$work/1" "${@:2}" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Containers as Docker starts them, run by runc without Docker: capabilities, seccomp profile,
-namespaces. They hold krait as one static file, and this machine's /usr, which has a Python."""
+"""Makes containers as Docker starts them, but with runc and without Docker: capabilities, seccomp
+profile, namespaces. They contain krait as one static file, and this machine's /usr, which has a
+Python."""
 import contextlib
 import json
 import os
@@ -12,11 +13,11 @@ import kit
 from kit import ROOT, check
 
 KRAIT = os.path.join(ROOT, "build", "static", "stripped", "krait")
-# The capabilities that Docker gives: daemon/pkg/oci/caps/defaults.go.
+# The capabilities that Docker gives to a container: daemon/pkg/oci/caps/defaults.go.
 DOCKER = ("CHOWN", "DAC_OVERRIDE", "FSETID", "FOWNER", "MKNOD", "NET_RAW", "SETGID", "SETUID", "SETFCAP", "SETPCAP", "NET_BIND_SERVICE", "SYS_CHROOT",
           "KILL", "AUDIT_WRITE")
 NOBODY = 65534
-ID = "0123456789abcdef" * 4  # id for a container that doesn't exist, and whose name alone is used
+ID = "0123456789abcdef" * 4  # a container id that is only used as a name: no such container exists
 ARCHITECTURES = {"x86_64": ("amd64", ["SCMP_ARCH_X86_64", "SCMP_ARCH_X86", "SCMP_ARCH_X32"]), "aarch64": ("arm64", ["SCMP_ARCH_AARCH64", "SCMP_ARCH_ARM"])}
 
 
@@ -31,7 +32,7 @@ def kernel():
 
 
 def applies(rule, capabilities):
-    """True if this rule of a Docker profile holds for these capabilities, this architecture and
+    """Tells whether a rule of a Docker profile holds for these capabilities, this architecture and
     this kernel."""
     arch = ARCHITECTURES[platform.machine()][0]
     want, but = rule.get("includes") or {}, rule.get("excludes") or {}
@@ -55,7 +56,7 @@ def seccomp(profile, capabilities):
 
 
 def mounts(rootfs):
-    """Returns the mounts of a container: Docker's, and this machine's programs."""
+    """Returns the mounts of a container: those that Docker makes, and this machine's programs."""
     made = [{"destination": "/proc", "type": "proc", "source": "proc"},
             {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755"]},
             {"destination": "/sys", "type": "sysfs", "source": "sysfs", "options": ["nosuid", "noexec", "nodev", "ro"]},
@@ -104,8 +105,8 @@ def bundle(d, args, capabilities=DOCKER, profile=None, host_pid=False, user=None
 
 
 def run(*args, runtime=("runc",), **kw):
-    """Runs the program in a container of its own. Returns the exit code, standard output and
-    standard error."""
+    """Runs a program in a new container. Returns its exit code, standard output and standard error.
+    """
     with kit.folder() as d:
         os.chmod(d, 0o755)
         bundle(d, list(args), **kw)
@@ -126,7 +127,7 @@ def hierarchy():
 
 @contextlib.contextmanager
 def cgroup(*names):
-    """Makes a control group for each (name, owner), each within the group before it. Yields the
+    """Makes a control group for each (name, owner); each group is in the one before it. Yields the
     path of the innermost group."""
     made, at = [], hierarchy()
     try:

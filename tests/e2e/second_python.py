@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""If a process has more than one interpreter, krait shows those that are initialised. One case has
-an interpreter that is newer than krait."""
+"""If a process has more than one interpreter, krait shows those that are initialised. In one test
+case the interpreter is newer than krait."""
 import contextlib
 import json
 import os
@@ -34,7 +34,7 @@ print(flush=True)
 
 
 def libraries():
-    """Returns {version: (executable, library, prefix)}."""
+    """Returns {version: (executable, library, prefix)} of the interpreters with a libpython."""
     found = {}
     for executable, library, prefix in kit.shared():
         version = re.match(r"libpython(\d+)\.(\d+)", os.path.basename(library))
@@ -43,7 +43,7 @@ def libraries():
 
 
 def pairs():
-    """Yields (name, executable, its version, another library)."""
+    """Yields (name, executable, its version, the libpython of another version)."""
     found = libraries()
     both = [v for v in ((3, 12), (3, 9)) if v in found]
     if len(both) < 2:
@@ -60,7 +60,8 @@ def started(executable, *args, source=LOADED, command=(), **kw):
 
 
 def is_shown(pid, version, said):
-    """Checks that record -p, top and dump show busy(), and that dump shows the version."""
+    """Checks that record -p, top and dump show the process's function busy(), and that dump shows
+    the version of its Python."""
     with folder() as d:
         done = krait("record", "-p", pid, "-d", 1, "-F", 499, "-o", d + "/o.pb.gz")
         check(done.returncode == 0, "%s: exit code %d: %s" % (said, done.returncode, done.stderr))
@@ -75,8 +76,8 @@ def is_shown(pid, version, said):
 
 @kit.full_case
 def not_initialised():
-    """A libpython of another version that ctypes has loaded isn't the interpreter, whichever is
-    mapped first."""
+    """ctypes has loaded a libpython of another version: krait doesn't take it for the interpreter,
+    whichever library is mapped first."""
     for name, executable, version, library in pairs():
         with started(executable, library) as target:
             kit.runs(target.pid, 0.2)
@@ -85,8 +86,8 @@ def not_initialised():
 
 @kit.full_case
 def same_version_twice():
-    """A second copy of the interpreter's own libpython, which ctypes has loaded, isn't the
-    interpreter either."""
+    """ctypes has loaded a second copy of the interpreter's own libpython: krait doesn't take this
+    copy for the interpreter."""
     version, (executable, library, _) = max(libraries().items(), default=((), (None,) * 3))
     if not executable:
         raise Skip("no interpreter with a library")
@@ -99,8 +100,8 @@ def same_version_twice():
 
 @kit.case
 def recorded_from_its_start():
-    """record -- COMMAND shows the interpreter although ctypes loads another libpython later, and
-    also in a later process of the same program, which has only one libpython."""
+    """`record -- COMMAND` shows the interpreter although ctypes loads another libpython later. It
+    also does so for a later process of the same program, which has only one libpython."""
     for name, executable, _, library in pairs():
         source = LOADED.replace("while True", "import time\n    while time.process_time() < 1")
         again = source + "\nimport subprocess\nif len(sys.argv) > 1: subprocess.run([%r, '-c', sys.argv[2]])" % executable
@@ -114,8 +115,8 @@ def recorded_from_its_start():
                 kit.sees(profile, pids={pid}, least=0.6)
 
 
-# A program that loads one libpython and works. After that it loads another libpython, and runs
-# Python with that one.
+# A C program that loads a libpython and works for a while. Then it loads another libpython, and
+# runs Python with that second one.
 HOST = r"""
 #include <dlfcn.h>
 #include <time.h>
@@ -134,8 +135,8 @@ int main(int argc, char **argv)
 
 @kit.case
 def initialised_later():
-    """A program initialises its interpreter after krait has looked for one: krait looks again and
-    shows the right one of two libraries."""
+    """A program with two libpythons initialises its interpreter when krait has already looked for
+    one: krait looks again and shows the interpreter of the right library."""
     kit.need("gcc")
     found = libraries()
     used, idle = found.get((3, 12)), found.get((3, 9))
@@ -149,15 +150,15 @@ def initialised_later():
                 kit.runs(target.pid, 4, 150)
                 code, said = running.finish()
         check(code == 0, said)
-        # The time before the program runs Python (half a second), and until krait looks again (up
-        # to a second), doesn't count.
+        # Half a second until the program runs Python, and up to a second until krait looks again,
+        # don't count.
         kit.sees(d + "/o.pb.gz", pids={target.pid}, least=0.4)
 
 
 @kit.case
 def one_within_the_other():
-    """A thread of the first interpreter runs the second one, which ctypes has loaded: the second
-    one's frames are shown."""
+    """A thread of the first interpreter runs code in the second interpreter, which ctypes has
+    loaded: krait shows the frames of the second one."""
     found = libraries()
     first, second = found.get((3, 12)), found.get((3, 9))
     if not first or not second:
@@ -175,8 +176,8 @@ def one_within_the_other():
             check(text in dump.stdout, dump.stderr or dump.stdout)
 
 
-# The second interpreter, which has more threads than the first, reads a file in C code that has
-# released its GIL.
+# A program whose second interpreter has more threads than the first one, and reads a file in C code
+# that has released the GIL.
 WITHOUT_GIL = INITIALISED.replace("import time\\ndef elsewhere():\\n    while True: sum(range(9999))\\n", """\\
 import posix, _thread\\n\\
 lock = _thread.allocate_lock()\\n\\
@@ -186,7 +187,8 @@ zero = posix.open('/dev/zero', posix.O_RDONLY)\\n\\
 def elsewhere():\\n    while True: posix.read(zero, 1 << 22)\\n""")
 
 
-# Makes room in the address space above the first libpython. The second one is then loaded there.
+# Makes room in the address space above the first libpython, so that the second one is loaded into
+# this room.
 ROOM_C = "char room[64 << 20];"
 ROOM = """
 import ctypes
@@ -196,8 +198,9 @@ assert not libc.munmap(ctypes.c_void_p(at + 8192 & -4096), (64 << 20) - 16384)
 
 
 def places(directory):
-    """Yields (description, command, environment, source) of ways to start the program. In each, the
-    second library is mapped elsewhere: below the first, above it, or in a hole of another mapping."""
+    """Yields the ways to start the program: (description, command, environment, source). In each
+    way the second library is mapped at another place: below the first one, above it, or in a
+    hole of another mapping."""
     room = directory + "/room.so"
     yield "below", (), {}, ""
     yield "the legacy layout", ("setarch", "-L"), {}, ""
@@ -208,8 +211,8 @@ def places(directory):
 
 @kit.case
 def the_inner_one_without_its_gil():
-    """The second interpreter's frames are shown also while it doesn't hold its GIL, wherever its
-    library is mapped, and although it has more threads than the first."""
+    """krait shows the frames of the second interpreter also while it doesn't hold its GIL, wherever
+    its library is mapped, and although it has more threads than the first interpreter."""
     with folder() as d:
         for place in places(d):
             inner_without_gil(d, *place)
@@ -237,14 +240,15 @@ def inner_without_gil(d, place, command, env, before):
           "%s: %d samples of the inner one, %d of the outer one" % (place, inner, outer))
 
 
-# A program whose second interpreter imports a module whose body works.
+# A program whose second interpreter imports a module whose top-level code works.
 IMPORTS = INITIALISED.replace("import time\\ndef elsewhere():\\n    while True: sum(range(9999))\\nelsewhere()",
                               "import sys\\nsys.path.insert(0, '\" + sys.argv[3].encode() + b\"')\\nimport endless")
 
 
 @kit.full_case
 def imports_of_the_second():
-    """An import is one frame, of the version that imports, in the second interpreter too."""
+    """An import in the second interpreter is also shown as one frame, by the rules of that
+    interpreter's version."""
     found = libraries()
     first, second = found.get((3, 12)), found.get((3, 9))
     if not first or not second:
@@ -263,8 +267,8 @@ def imports_of_the_second():
     check(of == wanted, str(of))
 
 
-# A program with two interpreters. In turn, for 3 ms and for 1 ms, each of them runs functions that
-# it makes anew.
+# A program with two interpreters. Each interpreter makes new functions and runs them: one for 3 ms,
+# then the other for 1 ms, in turn.
 WORK = """
 import sys, time
 def made(what, seconds, i):
@@ -279,7 +283,7 @@ def NAME_main():
         i += 1
 NAME_main()
 """
-# Each interpreter prints the functions of its stack and sleeps.
+# A program in which each interpreter prints the functions of its stack and then sleeps.
 REST = """
 import sys, time
 def NAME_rest():
@@ -328,7 +332,7 @@ def start_host(host, how, loads, source, apart_ms=0, **kw):
 
 
 def functions_of(profile, tid):
-    """Yields (names of Python functions, samples) of a thread's stacks."""
+    """Yields ([names of the Python functions], samples) for each stack of a thread."""
     for sample in profile.samples:
         if int(sample.labels["tid"]) == tid:
             yield [frame.name for frame in profile.stack(sample) if frame.kind == "python"], sample.values[0]
@@ -351,8 +355,8 @@ def judge_thread(profile, tid, name, said):
 
 @kit.case
 def each_works():
-    """Two initialised interpreters, each in a thread: record and top show what each of them
-    runs."""
+    """A process has two initialised interpreters, each in a thread: record and top show what each
+    thread runs."""
     with folder() as d:
         host = build_host(d)
         for said, how, loads in together(d):
@@ -368,7 +372,7 @@ def each_works():
                     check(name + "_long" in top.stdout, "%s: top doesn't show %s: %s" % (said, name, top.stderr))
 
 
-# A program whose second interpreter calls itself through C.
+# A program whose second interpreter calls Python functions through C.
 CALLS = """
 import time
 def leaf():
@@ -390,16 +394,16 @@ CALLED = ["<module>", "second_main", "work", "sorted", "key", "work", "sorted", 
 
 
 def is_called_in_order(stack):
-    """Tells whether the stack begins with the thread's start and has the program's Python functions
-    in order, and no others."""
+    """Tells whether the stack begins with the start of a thread, and has the program's Python
+    functions in order and no other Python functions."""
     names = [f.name for f in stack if f.kind in ("python", "mark") or f.name == "sorted"]
     names = names[:-1] if names[-1] == "leaf" else names
     return stack[0].kind == "native" and not any(f.kind == "jit" for f in stack) and names == CALLED[:len(names)]
 
 
 def makers():
-    """Yields (environment variable that makes an interpreter generate code, libpython, prefix):
-    perf trampolines for 3.12, the JIT compiler for 3.14."""
+    """Yields ways to make an interpreter generate code: (environment variable, libpython, prefix).
+    These are perf trampolines for 3.12, and the JIT compiler for 3.14."""
     found = libraries()
     if (3, 9) not in found or (3, 12) not in found:
         raise Skip("no libpython of 3.9 and 3.12")
@@ -424,8 +428,8 @@ def code_made_by_the_second():
                 tid = [int(target.process.stdout.readline()) for _ in loads][1]
                 kit.runs(target.pid, 1)
                 best = 0
-                # Stacks break off in code that the compiler makes anew, until krait has read its
-                # table. So the best of three recordings counts.
+                # Until krait has read the table of code that the JIT compiler makes anew, stacks
+                # break off in this code. So the best of three recordings counts.
                 for _ in range(3):
                     with kit.recorder(d + "/o.pb.gz", "-p", target.pid, "-F", "499", "--native=full") as running:
                         kit.runs(target.pid, 1)
@@ -464,14 +468,16 @@ def each_rests():
 
 @kit.case
 def second_comes_later():
-    """A second interpreter is initialised while krait records: it is shown within two seconds."""
+    """A process initialises a second interpreter while krait records: krait shows it within two
+    seconds."""
     with folder() as d:
         host = build_host(d)
         for said, how, loads in list(together(d))[:1]:
             with kit.recorder(d + "/o.pb.gz", "-p", os.getpid(), "-F", "499") as running, \
                     start_host(host, how, loads, WORK, 1500) as target:
                 tids = [int(target.process.stdout.readline()) for _ in loads]
-                # both interpreters work at once, on two CPUs, for four seconds
+                # both interpreters together use 8 s of CPU time, so on two CPUs they work for four
+                # seconds
                 kit.runs(target.pid, 8, 150)
                 code, text = running.finish()
             check(code == 0, text)
@@ -485,7 +491,7 @@ def second_comes_later():
 
 def has_become_another(pid):
     """True if the process runs another program than the host. In the middle of an exec() the link
-    can't be read; the answer is False then, and the caller asks again."""
+    can't be read; then the answer is False, and the caller asks again."""
     try:
         return not os.readlink("/proc/%d/exe" % pid).endswith("/host")
     except FileNotFoundError:
@@ -494,8 +500,8 @@ def has_become_another(pid):
 
 @kit.case
 def another_program_instead():
-    """A process with two interpreters execs a Python program with one: krait uses nothing for that
-    program that it knew of the two interpreters."""
+    """A process with two interpreters execs a Python program, which has one interpreter: krait uses
+    nothing for the new program that it knew of the two interpreters."""
     with folder() as d:
         host = build_host(d)
         becomes = """
@@ -522,8 +528,8 @@ while True: time.sleep(1)
 
 @kit.case
 def newer_than_krait():
-    """krait walks the frames of a version that it doesn't know by the debug offsets that the
-    interpreter itself has, and says what it doesn't read."""
+    """krait doesn't know the version of an interpreter: it walks the frames by the debug offsets
+    that the interpreter itself has, and says what it doesn't read."""
     ask = "import os, sys; print(os.readlink('/proc/self/exe'), sys.prefix, " \
           "next(os.path.dirname(l.split()[-1]) for l in open('/proc/self/maps') if '/libc.so' in l))"
     for _, version, kind, path in kit.interpreters():
@@ -537,7 +543,8 @@ def newer_than_krait():
                 content = f.read()
                 offsets = re.search(rb"xdebugpy..\x0f\x03\0{4}", content, re.DOTALL)
                 check(offsets, "no debug offsets in " + executable)
-                at = offsets.start() + 10  # offset of minor and major version, little-endian
+                # offset of the bytes with the minor and the major version, little-endian
+                at = offsets.start() + 10
                 to.write(content[:at] + b"\x63\x03" + content[at + 2:])
             os.chmod(copy, 0o755)
             env = dict(os.environ, PYTHONHOME=prefix, LD_LIBRARY_PATH=libc)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The labels "service" and "version": they come from programs' variables and from git. git itself
-says which version is right."""
+"""The labels "service" and "version" come from a program's environment variables and from git. git
+itself says which version is right."""
 import os
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def git(directory, *words):
 
 
 def labels_of(profile, pid):
-    """Returns the sets of services and versions that samples of a process have."""
+    """Returns (the services, the versions) that the labels of a process's samples have, as sets."""
     found = [s.labels for s in profile.samples if s.labels.get("pid") == str(pid)]
     check(found, "no sample of %d" % pid)
     return {l.get("service") for l in found}, {l.get("version") for l in found}
@@ -26,7 +26,8 @@ def labels_of(profile, pid):
 def variables_and_git():
     """Each process has the service and the version that its own variables name. Without such
     variables, the service is the unit or the script, and the version is the commit that is
-    checked out in the process's directory. A secret isn't in the file."""
+    checked out in the process's directory. The file doesn't contain a secret that is in the
+    variables."""
     kit.need("git")
     with folder() as d:
         git(d, "init", "-q")
@@ -48,7 +49,8 @@ def variables_and_git():
 
 @case
 def by_service_asks_for_it():
-    """--by service needs no --service-from; without both options, no sample has the label."""
+    """--by service needs no --service-from; without either option, no sample has the label
+    "service"."""
     with kit.python(env=dict(os.environ, DD_SERVICE="shop")) as target:
         by = krait("record", "-p", target.pid, "-d", "0.3", "-f", "--by", "service")
         check(by.stdout and all(line.startswith("shop;") for line in by.stdout.splitlines()), by.stdout[:300] + by.stderr)
@@ -58,8 +60,9 @@ def by_service_asks_for_it():
             check(labels_of(kit.pprof.read(d + "/x.pb.gz"), target.pid) == ({None}, {None}), "labels that nobody asked for")
 
 
-# Runs a container of an image that is made here, with storage of its own that only this mount
-# namespace sees, and records it. $1: a directory, $2: the container's name, $3: krait, $4: Python.
+# A script that makes an image and runs a container of it, which krait then records. Podman's
+# storage is a mount that only the script's mount namespace sees. $1: a directory, $2: the
+# container's name, $3: krait, $4: Python.
 PODMAN = """
 set -e
 mount --make-rprivate /
@@ -77,8 +80,9 @@ pod "$1" run -d --name "$2" --network none --ulimit nofile=1024:1024 --ulimit np
 
 @case
 def podman():
-    """A container of Podman has its name, and the name and tag of its image, as Podman's own files
-    say."""
+    """A process runs in a container of Podman: its label "service" is the container's name,
+    "version" the tag of the image, and "image" the image's name with the tag, as Podman's own
+    files say."""
     kit.need("podman")
     name = "krait-web-%d" % os.getpid()
     with folder() as d:

@@ -37,7 +37,8 @@ static void *run(void *arg)
 	void (*initialise)(int) = find(library, "Py_InitializeEx");
 	int (*execute)(const char *) = find(library, "PyRun_SimpleString");
 
-	set("PYTHONHOME", a[1], 1); /* setenv() of the interpreter's own C library */
+	/* setenv() of the interpreter's C library, which may have an environment of its own */
+	set("PYTHONHOME", a[1], 1);
 	initialise(0);
 	printf("%ld\n", syscall(SYS_gettid));
 	fflush(stdout);

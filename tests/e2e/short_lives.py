@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Many scripts of 60 ms start after krait: nearly every sample of their work is named.
-
-Each script says how much CPU time its busy function took. This time multiplied by the frequency is
-the number of samples that krait must have of the function. The scripts run one after another, then
-8 at once.
-"""
+"""Many scripts of 60 ms each start when krait already records: nearly every sample of their work is
+named. Each script prints how much CPU time its busy function took. This time multiplied by the
+frequency is the number of samples that krait must have of the function. The scripts run one
+after another, then 8 at once."""
 import concurrent.futures
 import os
 import subprocess
@@ -59,7 +57,7 @@ def storm(executable, at_once, *targets, options=()):
 
 def versions():
     """Returns the distribution's Python, and one Python for each way in which krait finds a
-    thread's state."""
+    thread's PyThreadState."""
     wanted = [path for name, version, kind, path in kit.interpreters()
               if name == "python3-dist" or (kind in ("static", "shared") and version in (
                   (3, 8), (3, 12), (3, 14)) and "dist" not in name and "pbs" not in name)]
@@ -71,7 +69,7 @@ def versions():
 
 @kit.case
 def one_after_another():
-    """krait watches every Python process of the machine."""
+    """krait records every Python process of the machine while the scripts run one after another."""
     storm(kit.interpreter("static"), 1)
 
 
@@ -82,15 +80,16 @@ def eight_at_once():
 
 @kit.case
 def below_a_process():
-    """krait records the children of this test's process, for several versions of Python."""
+    """krait records the children of this test's process; this is tried with several versions of
+    Python."""
     for path in versions():
         storm(path, 8, "-p", os.getpid())
 
 
 @kit.case
 def that_load_python_late():
-    """A program that dlopens its libpython: krait finds the interpreter there before perf's own
-    records (the side band) have told user space of the mapping."""
+    """The scripts run in a program that dlopens its libpython: krait finds the interpreter in the
+    library before perf's own records (the side band) have told user space of the mapping."""
     storm(kit.interpreter("dlopen"), 1, "-p", os.getpid(), options=("-S", "-E"))
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Source text in pages. A recorded program can name any file in co_filename; krait must not show
-those that the user may not read. Each target names such files, and runs code of them all in
-turn."""
+"""Source text in pages. A recorded program can name any file in co_filename; krait must not show a
+file that the user may not read. Each target program names such files, and runs code of each of
+them in turn."""
 import concurrent.futures
 import itertools
 import os
@@ -44,8 +44,8 @@ def as_user(uid, *command):
 
 
 def record(d, target, *args, sudo=None, command=()):
-    """Records the target and returns the source text of the page. sudo: the user for whom krait
-    runs as root."""
+    """Records the target. Returns the source text in the page. @sudo: the user who calls krait by
+    sudo, so that krait runs as root."""
     page = os.path.join(d, "page%d.html" % next(NUMBERS))
     env = dict(os.environ, SUDO_UID=str(sudo), SUDO_GID=str(sudo)) if sudo else None
     done = subprocess.run([*command, kit.KRAIT, "record", "-p", str(target), "-d", "0.4", "--native=none", "-o", page,
@@ -69,7 +69,7 @@ def shows(want, *args, **kw):
 
 
 class Places:
-    """Files of root, alice and bob, and names that are no regular files."""
+    """Makes files of root, alice and bob, and names that don't lead to regular files."""
 
     def __init__(self, d):
         self.d = d
@@ -109,8 +109,8 @@ class Places:
 
 @case
 def who_may_read():
-    """A page shows a file only if both the user who asks and the owner of the target can read it.
-    By default it shows only files of the user who asks."""
+    """A page shows a file only if both the user who runs krait and the owner of the target can read
+    it. By default the page shows only files that belong to the user who runs krait."""
     kit.need("setpriv")
     with kit.folder() as d:
         p = Places(d)
@@ -130,8 +130,8 @@ def who_may_read():
                     asker or "root", "alice" if target is alice else "bob", args, sorted(got)))
 
 
-# A program with code that has no file. The code's texts are in linecache. Some of these texts
-# aren't lists of lines, or belong to other code.
+# A program with code that has no file. linecache has the code's texts. Some of these texts aren't
+# lists of lines, or belong to other code.
 MAKER = """
 import linecache, sys
 good = ["def seen(n):\\n", "    return sum(i * i for i in range(n))  # \u6f22\\t%s\\n" % sys.argv[1]]
@@ -153,8 +153,8 @@ while True:
 
 @case
 def memory():
-    """Text that only the process's memory has is shown to the process's user, and to root with
-    --source. Text that isn't lines isn't shown."""
+    """Text that exists only in the process's memory is shown to the process's user, and to root
+    only with --source. Text that isn't a list of lines isn't shown."""
     kit.need("setpriv")
     made = "def seen(n):\n    return sum(i * i for i in range(n))  # \u6f22\t%s\n"
     with kit.folder() as d:
@@ -177,7 +177,8 @@ def memory():
             check(got == {"<made>": None, "<other>": None}, "two processes, two texts: %s" % got)
 
 
-# A program that runs code of the file name "<made>". If argv[1] is "", linecache has no text of it.
+# A program that runs code whose file name is "<made>". If argv[1] is "", linecache has no text of
+# this code.
 ONE = """
 import linecache, sys
 good = ["def seen(n):\\n", "    return sum(i * i for i in range(n))\\n"]
@@ -192,8 +193,8 @@ while True:
 
 @kit.full_case
 def memory_of_several():
-    """Two processes have code with the same file name: the page shows a text for it only if krait
-    can get the text from both."""
+    """Two processes have code with the same file name: the page shows a text for the name only if
+    krait can get this text from both."""
     kit.need("setpriv")
     with kit.folder() as d:
         os.chmod(d, 0o777)
@@ -233,8 +234,8 @@ def unprivileged():
 
 @case
 def container():
-    """A container's file is opened in the container's own root, from which no link leads out, while
-    the container runs."""
+    """krait opens a container's file in the container's own root directory, out of which no link
+    leads. It does so while the container runs."""
     kit.need("unshare")
     with kit.folder() as d:
         os.chmod(d, 0o777)
@@ -264,7 +265,7 @@ def container():
             time.sleep(0.4)
             with kit.recorder(page, "-p", target.pid, "-d", "20", "--source", "--native=none") as recorder:
                 time.sleep(0.5)
-                target.stop(9)  # the target's mounts end with the target
+                target.stop(9)  # the target's mount namespace ends with the target
                 recorder.process.wait(20)
         got = kit.page_text(page)
         check(list(got) == [named[0]] and "CONTAINER" in got[named[0]], "after its end: %s" % got)
@@ -272,8 +273,8 @@ def container():
 
 @case
 def changed():
-    """A file that was replaced after the process began is marked as changed, also if its time of
-    modification is old."""
+    """If a file was replaced when the process had already begun, the page says that the file
+    changed, even if the new file's time of modification is old."""
     with kit.folder() as d:
         os.chmod(d, 0o755)
         old, new = write(os.path.join(d, "old.py"), "OLD"), os.path.join(d, "new.py")

@@ -36,7 +36,7 @@ target=$!
 sleep 0.3
 
 no_interpreter() { ! readelf -dlW $krait | grep -E 'INTERP|NEEDED'; }
-# Runs krait in another root: its /tmp is empty, and no shell is there to help.
+# Runs krait in the other root, whose /tmp is empty and which has no shell.
 inside() { chroot "$root" /krait "$@"; }
 
 check no-libraries no_interpreter

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs that start processes all the time. Beside them a recording of the machine soon costs at
-most 5 % of a CPU, and says what it left out. Programs that ran before, and other users' programs,
-are recorded whole.
+"""Programs that start processes all the time. While they do, a recording of the machine soon costs
+at most 5 % of a CPU, and says what it left out. Programs that already ran, and other users'
+programs, are recorded whole.
 
 The truth is the kernel's account of krait's CPU time, and of the processes that read for it, and
 the storm's own count of what it started. How many processes a machine starts in a second decides
 whether krait has to leave any out: it has to if looking at all of them would cost clearly more than
-5 %. Nothing else should run meanwhile.
-"""
+5 %. Nothing else should run meanwhile."""
 import mmap
 import os
 import re
@@ -22,7 +21,7 @@ from judge import pprof
 from kit import Background, PYTHON, check, folder, honest_is_whole, python
 
 # Four loops, each of which counts the processes that it starts. They have a higher priority than
-# other programs, so that a busy machine starts as many.
+# other programs, so that a busy machine starts as many processes.
 LOOPS = """
 import contextlib, mmap, os, sys, time
 count = memoryview(mmap.mmap(os.open(sys.argv[1], os.O_RDWR), 4096)).cast("Q")
@@ -31,7 +30,7 @@ with contextlib.suppress(PermissionError):
 loop = next((i for i in range(3) if not os.fork()), 3)
 """
 
-# A program that starts children which end soon.
+# A program that starts children, which end soon.
 FORKS = LOOPS + """
 while True:
     pid = os.fork()
@@ -54,19 +53,20 @@ while True:
     count[loop] += 1
 """
 
-READ = 3  # seconds in which krait reads the files of the interpreters
+READ = 3  # seconds in which krait reads the files of the interpreters before the measuring begins
 BURST = 0.2  # CPU seconds that one user's new processes may cost at once
 FREE = 3  # seconds in which the cost of a new process is measured, while the burst lasts
-SOON = 3  # seconds after the burst, until many new processes have spent the budget
-WINDOWS = 8  # it may take so many windows (30 s) until cheap processes have spent the burst
-OTHER = 65534  # uid of a user who starts nothing
-LEFT_OUT = 20  # the fewest processes that krait leaves out, if it must leave out any
-# krait must leave out some processes if looking at all would cost this many times what it may take
+SOON = 3  # seconds from the end of the burst until many new processes have spent the budget
+WINDOWS = 8  # so many windows (30 s) it may take until cheap processes have spent the burst
+OTHER = 65534  # uid of a user who starts no processes in the storm
+LEFT_OUT = 20  # the fewest processes that krait leaves out if it has to leave out any
+# krait has to leave out some processes if looking at all of them would cost this many times what it
+# may take
 CLEARLY = 1.5
 MARK = "[incomplete: too many new processes to look at]"
 
 
-# The quickest Python: Debian's starts in a fifth of the time that others take.
+# The Python that starts most quickly: Debian's takes a fifth of the time that others take.
 QUICK = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else PYTHON
 
 
@@ -84,16 +84,17 @@ class Storm(Background):
         return sum(struct.unpack_from("4Q", self.counts))
 
     def rate(self, measure):
-        """Returns what measure() returns, and how many processes began in each second of it."""
+        """Calls measure(). Returns its result, and how many processes began in each second of that
+        time."""
         count, at = self.count(), time.monotonic()
         result = measure()
         return result, (self.count() - count) / (time.monotonic() - at)
 
     def cost_of_one(self, pid, before):
         """Returns the CPU seconds that krait takes for each process that begins: the least of
-        several seconds. @before: what krait took per second before the storm, which doesn't count.
-        Once krait has spent BURST, it no longer looks at every new process, so later seconds tell
-        nothing."""
+        several seconds. @before: what krait already took per second before the storm, which is
+        subtracted. Once krait has spent BURST, it no longer looks at every new process, so later
+        seconds tell nothing."""
         spent, costs = 0, []
         for _ in range(FREE):
             took, rate = self.rate(lambda: share(pid, 1))
@@ -115,8 +116,8 @@ def says_what_is_left_out(out, said, must):
 
 
 def storm(source):
-    """New processes that would cost more than their budget are counted without stacks; other
-    programs' stacks are whole."""
+    """If new processes would cost krait more than their budget, krait counts them without stacks;
+    other programs' stacks are whole."""
     with folder() as d, python(executable=QUICK), python(user=OTHER) as other, python() as older, \
             kit.recorder(d + "/o.pb.gz", "-F", 999) as recording:
         time.sleep(READ)
@@ -137,13 +138,13 @@ def storm(source):
 
 @kit.full_case
 def forks():
-    """A program starts children of Python all the time."""
+    """A program forks Python children all the time."""
     storm(FORKS)
 
 
 @kit.case
 def execs():
-    """A program starts Python all the time."""
+    """A program starts new Python processes all the time."""
     storm(EXECS)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""File systems and servers that don't answer: no recording is lost, and krait says what is
-missing."""
+"""File systems and servers stop answering while krait records: no recording is lost, and krait says
+what is missing."""
 import contextlib
 import os
 import re
@@ -18,13 +18,13 @@ import kit
 import mute
 from kit import KRAIT, Background, check, folder
 
-# The name under which krait runs here. The file systems of this test don't answer a process of this
-# name. Other kraits of the machine get an error.
+# The name under which krait runs in this test. The test's file systems don't answer a process of
+# this name. Other kraits on the machine get an error from them.
 NAME = "krait-held"
 
-# A library whose symbols are in pages that nobody has read yet. The target's loader doesn't read
-# them, and krait at first reads only the file's headers, which are in the first page and in the
-# last 64 KiB.
+# A library whose symbols are in pages of the file that nobody has read yet. The target's loader
+# doesn't read them, and krait at first reads only the file's headers, which are in the first page
+# and in the last 64 KiB.
 FILLER = "".join('__asm__(".set filler%d, %d");\n' % (i, i) for i in range(20000))
 LIBRARY = FILLER + """
 __asm__(".section .apart,\\"\\",@progbits\\n.zero 65536\\n.text");
@@ -37,7 +37,7 @@ long spin(long n)
 	return sum;
 }
 """
-# A program that works in Python until the file "go" is there, then in the library too.
+# A program that works in Python until the file "go" exists, and from then on also in the library.
 TARGET = """
 import ctypes, os, sys
 library = ctypes.CDLL(sys.argv[1])
@@ -69,12 +69,12 @@ def spin_library(d, more=""):
 
 
 class FileSystem:
-    """A file system with one file, which is a library by default. After .hold() it answers every
-    program but krait; see stuck_fs.c."""
+    """A file system with one file, which is a library by default. After .hold() it still answers
+    every program except krait; see stuck_fs.c."""
 
     def __init__(self, d, what, file=None, within=None):
-        """Mounts the file system below d/mnt or, if @within is given, as /tmp of process @within,
-        in that process's mount namespace."""
+        """Mounts the file system at d/mnt or, if @within is given, as /tmp of process @within, in
+        that process's mount namespace."""
         self.mount, place = os.path.join(d, "mnt"), []
         os.mkdir(self.mount)
         if within:
@@ -93,27 +93,27 @@ class FileSystem:
         self.process.send_signal(signal.SIGUSR1)
 
     def __exit__(self, *_):
-        self.process.terminate()  # ends the file system: each read that waits gets an error then
+        self.process.terminate()  # ends the file system; each read that waits then gets an error
         self.process.wait()
         if self.mount != "/tmp":
             subprocess.run(["umount", "-l", self.mount], stderr=subprocess.DEVNULL, check=False)
 
 
 class Krait(Background):
-    """Runs a krait whose messages can be read while it runs."""
+    """A krait in the background, whose messages can be read while it runs."""
 
     def __init__(self, d, *args, **kw):
         self.words = os.path.join(d, "words")
         program = os.path.join(d, NAME)
-        # doesn't copy the program again, because a child that hangs may still run it
+        # The program isn't copied again, because a krait that hangs may still run it.
         if not os.path.exists(program):
             shutil.copy2(KRAIT, program)
         with open(self.words, "wb") as f:
             super().__init__(program, *args, stderr=f, **kw)
 
     def ends(self, systems):
-        """Waits until krait and its children have ended. After 20 s, fails, and ends the file
-        systems, so that krait and its children can end."""
+        """Waits until krait and its children have ended. If that takes more than 20 s, the test
+        fails, and ends the file systems, so that krait and its children can end."""
         try:
             self.process.wait(20)
         except subprocess.TimeoutExpired:
@@ -126,7 +126,8 @@ class Krait(Background):
             return f.read()
 
     def says(self, text, seconds):
-        """Waits until krait has printed the text. Returns how many seconds that took."""
+        """Waits until krait has printed @text, for at most @seconds. Returns how many seconds that
+        took."""
         began = time.monotonic()
         try:
             kit.wait_for(lambda: text in self.said(), seconds)
@@ -137,8 +138,8 @@ class Krait(Background):
 
 @contextlib.contextmanager
 def held_names(*options):
-    """Within this with block, krait records a program that runs in a library whose symbols krait
-    can't read."""
+    """In this with block, krait records a program that runs in a library whose symbols krait can't
+    read."""
     with folder() as d, FileSystem(d, "symbols") as fs, \
             Background(kit.PYTHON, "-c", TARGET, fs.library, d + "/go") as target:
         out = d + "/o.folded"
@@ -163,7 +164,7 @@ def check_written(out, said):
 
 @kit.case
 def names_have_a_deadline():
-    """krait waits for missing names until 5 s after the end of sampling. Then it writes the
+    """When sampling has ended, krait waits for missing names for 5 s at most. Then it writes the
     recording without them."""
     with held_names("-d", 2) as (_, out, running):
         running.says("waiting for ", 20)
@@ -174,8 +175,8 @@ def names_have_a_deadline():
 
 @kit.case
 def file_of_intervals():
-    """The file of --label-intervals doesn't answer any more: the recording is written without it,
-    and krait says so."""
+    """The file system with the file of --label-intervals stops answering: krait writes the
+    recording without the labels, and says so."""
     with folder() as d:
         with open(d + "/intervals", "w") as f:
             f.write("{}\n" * 30000)
@@ -205,8 +206,8 @@ def second_interrupt_writes_now():
         check_written(out, running.said())
 
 
-# The names of handle()'s code object are in memory that is mapped from the file and that nobody has
-# read yet.
+# A program in which the names of handle()'s code object are in memory that is mapped from a file
+# and that nobody has read yet.
 HELD_NAME = """
 import ctypes, mmap, os, sys
 def handle(n):
@@ -234,7 +235,7 @@ while True:
 
 @contextlib.contextmanager
 def held_memory(*options):
-    """Within this with block, a program runs of whose memory some can't be read, and also an
+    """In this with block two programs run: one has memory that can't be read, the other is an
     ordinary program."""
     with folder() as d, FileSystem(d, "reads") as fs, kit.python() as other, \
             Background(kit.PYTHON, "-c", HELD_NAME, d + "/ready", fs.library, *options) as target:
@@ -248,8 +249,8 @@ def held_memory(*options):
 
 @kit.case
 def memory_that_does_not_come():
-    """record ends in time and by itself, the other program's samples are whole, and krait says what
-    is missing."""
+    """One program has memory that can't be read: `krait record` ends in time and by itself, the
+    other program's samples are whole, and krait says what is missing."""
     with held_memory() as (d, target, other):
         out = d + "/o.pb.gz"
         with Krait(d, "record", "-d", 2, "-F", 499, "-o", out, "-p", target.pid, "-p",
@@ -265,7 +266,7 @@ def memory_that_does_not_come():
 
 @kit.case
 def dump_of_memory_that_does_not_come():
-    """krait dump -p TARGET -p OTHER: TARGET is in a function whose name is in memory that can't be
+    """`krait dump -p TARGET -p OTHER`: TARGET runs a function whose name is in memory that can't be
     read. krait ends by itself, shows OTHER, and says what is missing of TARGET."""
     with held_memory("alone") as (d, target, other):
         with open(d + "/stacks", "w") as f, \
@@ -293,8 +294,9 @@ def is_alive(pid):
 
 @kit.case
 def mappings_that_are_locked():
-    """Nothing of a process that hangs in mmap can be read, nor can its files be opened; record and
-    top show the other process whole. krait's children that wait for it end with krait."""
+    """A process hangs in mmap(), so that nothing of it can be read and its files can't be opened;
+    record and top show the other process whole. krait's child processes that wait for the
+    hanging one end with krait."""
     with mute.hanging(mute.LOCKED, mute.Mute.WRITE) as (target, _), kit.python() as other, folder() as d:
         with Krait(d, "record", "-d", 1, "-F", 499, "-o", d + "/o.pb.gz", "-p", target.pid, "-p", other.pid) as running:
             children = set()
@@ -310,8 +312,8 @@ def mappings_that_are_locked():
 
 
 def held_file(what):
-    """A program has mapped a file that its file system doesn't let krait read. krait reads it
-    before the first sample, and must record the other program all the same."""
+    """A program has mapped a file that its file system doesn't let krait read. krait tries to read
+    the file before the first sample, and must still record the other program."""
     with folder() as d, FileSystem(d, what) as fs, kit.python() as other, \
             Background(kit.PYTHON, "-c", TARGET, fs.library, d) as target:
         kit.runs(target.pid, 0.2)
@@ -340,11 +342,11 @@ def file_that_can_not_be_opened():
     held_file("opens")
 
 
-# Source of a library with so many exports that the tables that lead to its functions aren't in its
-# first page.
+# Source of a library with so many exports that the tables by which its functions are found aren't
+# in its first page.
 EXPORTS = "".join("int exported_%d;\n" % i for i in range(4000))
-# The program maps the file argv[1] once it exists. The files for its process number are made after
-# its start, so that krait doesn't take them for an older process's.
+# The program maps the file argv[1] once that file exists. A file for the program's process number
+# is made after the program's start, so that krait doesn't take it for the file of an older process.
 MAPPED = """
 import mmap, os, sys
 def busy(n):
@@ -378,8 +380,8 @@ def library_that_stops(d, what, exports=""):
 
 @contextlib.contextmanager
 def perf_map_that_stops(d, what):
-    """The program's /tmp is a file system that stops. That file system has a perf map for the
-    program."""
+    """The program's /tmp is a file system that stops answering. The program's perf map lies there.
+    """
     kit.need("unshare")
     with Background("unshare", "-m", kit.PYTHON, "-c", MAPPED) as target:
         kit.runs(target.pid, 0.2)
@@ -392,8 +394,8 @@ def perf_map_that_stops(d, what):
 
 @contextlib.contextmanager
 def jitdump_that_stops(d, what):
-    """The program maps a jitdump. Its header is right, so krait takes the file for a jitdump. Then the
-    file system on which the file lies stops answering."""
+    """The program maps a jitdump. The file's header is right, so krait takes the file for a
+    jitdump. Then the file system on which the file lies stops answering."""
     with Background(kit.PYTHON, "-c", MAPPED, d + "/mnt/jit-1.dump") as target:
         kit.runs(target.pid, 0.2)
         load = struct.pack("=IIQIIQQQQ", 0, 68, 0, target.pid, target.pid, 0, 0x1000, 16, 0) + b"name_of_it\0\0"
@@ -406,7 +408,8 @@ def jitdump_that_stops(d, what):
 
 @contextlib.contextmanager
 def script_that_stops(d, what):
-    """The program's script is on a file system that stops. krait would read the script's text."""
+    """The program's script, whose text krait would read, is on a file system that stops answering.
+    """
     with open(d + "/manage.py", "w") as f:
         f.write(SCRIPT)
     with FileSystem(d, what, d + "/manage.py") as fs, Background(kit.PYTHON, fs.file) as target:
@@ -414,8 +417,8 @@ def script_that_stops(d, what):
         yield target, fs
 
 
-# Ways to hang: each starts a program with a file whose file system stops answering. The ways differ
-# in what krait is reading when the file system stops.
+# Ways to hang: each one starts a program with a file whose file system stops answering. The ways
+# differ in what krait reads at that moment.
 WAYS = {
     "tables": lambda d: library_that_stops(d, "symbols", EXPORTS),
     "map": lambda d: perf_map_that_stops(d, "twice"),
@@ -427,9 +430,9 @@ WAYS = {
 
 
 def held_ways(ways):
-    """Records programs whose files stop in the given ways, together with an ordinary program. The
-    ordinary program's samples must be whole, and half of the other programs' samples must be
-    named."""
+    """Records programs whose file systems stop answering in the given ways, together with an
+    ordinary program. The ordinary program's samples must be whole, and half of the other
+    programs' samples must be named."""
     with folder() as d, kit.python() as other, contextlib.ExitStack() as stack:
         targets, systems = [], []
         for way in ways:
@@ -437,8 +440,8 @@ def held_ways(ways):
             target, fs = stack.enter_context(WAYS[way](d + "/" + way))
             targets.append(target)
             systems.append(fs)
-        # At the end of the block the file systems end first, because targets may hang as long as
-        # they run.
+        # At the end of this with block the file systems end before the targets, because targets may
+        # hang as long as the file systems run.
         stack.callback(lambda: [fs.__exit__() for fs in systems])
         for fs in systems:
             fs.hold()
@@ -456,22 +459,22 @@ def held_ways(ways):
 
 @kit.case
 def files_that_stop():
-    """File systems stop when krait reads on in a file, or looks for one: the recording ends in time
-    and has everything else."""
+    """File systems stop answering while krait is in the middle of a file, or looks for a file: the
+    recording ends in time and has everything else."""
     held_ways(WAYS)
 
 
 @kit.full_case
 def each_file_that_stops():
-    """The ways to hang are tried one by one, so that the cost of each is seen."""
+    """Tries the ways to hang one by one, so that the test shows what each of them costs."""
     for way in WAYS:
         held_ways([way])
 
 
 @kit.case
 def files_that_come():
-    """krait's child reads an interpreter and a library, because their file system may not answer.
-    Names and unwind rows are there as for any other file."""
+    """krait's child process reads an interpreter and a library whose file system might not answer,
+    but does: krait has names and unwind rows as for any other file."""
     with folder() as d, contextlib.ExitStack() as stack:
         os.mkdir(d + "/python")
         os.mkdir(d + "/library")
@@ -491,8 +494,8 @@ def files_that_come():
 
 @kit.case
 def source_that_stops():
-    """If the script can't be opened, krait makes the dump and the page without the script's text.
-    """
+    """If the file system doesn't answer the opening of the script, krait makes the dump and the
+    page without the script's text."""
     with folder() as d, kit.python() as other, script_that_stops(d, "opens") as (target, fs):
         fs.hold()
         try:
@@ -510,8 +513,8 @@ def source_that_stops():
 
 @kit.case
 def server_that_says_nothing():
-    """A server that accepts and says nothing is asked for the debug files of several libraries:
-    krait doesn't wait long."""
+    """A server for debug files (debuginfod) accepts connections and never answers. krait asks it
+    for the debug files of several libraries, and doesn't wait long."""
     source = """
 import ctypes, sys
 libraries = [ctypes.CDLL(path) for path in sys.argv[1:]]

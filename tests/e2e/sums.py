@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The times that a thread ran, waited and was ready to run add up to its whole life, no more and no
-less. The truth is the kernel's: each thread reads its CPU time and how long it was ready
+less. The truth is the kernel's accounting: each thread reads its CPU time, how long it was ready
 (schedstat), and the clock."""
 import collections
 import json
@@ -13,7 +13,8 @@ import sys
 import kit
 from kit import by_thread, check, folder, krait, python, waited
 
-# Threads tell [tid, ns that passed, CPU time, ns ready to run, ns ready before the first statement].
+# Code for the programs. Each thread prints [tid, ns that passed, CPU time in ns, ns ready to run,
+# ns ready to run before the first statement].
 KIT = kit.ACCOUNT + """
 import hashlib, json, os, queue, random, resource, select, signal, socket, subprocess, sys
 told, apart = [], []
@@ -33,7 +34,8 @@ def begin(work, arg=None):
     return thread
 """
 
-# 200 threads, some of which begin while others end. The last ones still wait when the process ends.
+# A program with 200 threads, some of which begin while others end. The last threads still wait when
+# the process ends.
 LIVES = KIT + """
 random.seed(7)
 until = time.monotonic() + 2.5
@@ -46,7 +48,7 @@ def naps(i):
     time.sleep(0.3 + i % 10 / 20)
 def waits_for_lock(lock):
     lock.acquire()
-    lock.release() # the next one has it
+    lock.release()  # the next thread gets the lock
 def waits_for_item(q):
     while q.get():
         pass
@@ -79,7 +81,7 @@ def spins(i):
     while left() > 1.5:
         pass
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2])
-time.sleep(0.1) # krait examines the process meanwhile
+time.sleep(0.1)  # krait examines the process during this sleep
 lock = threading.Lock()
 lock.acquire()
 q = queue.Queue()
@@ -110,7 +112,7 @@ for (_, w), s in zip(pipes, pairs + pairs[:1] * 20):
 for thread in threads:
     thread.join()
 n = len(told)
-# The process ends while these wait.
+# The following threads still wait when the process ends.
 began, last = {}, threading.Event()
 def inner(i):
     if i % 2:
@@ -135,15 +137,16 @@ os._exit(0)
 
 LAST = 30
 SHARE = 0.001
-# by how many ns a sum may be off, because a thread reads its accounts one after the other
+# by how many ns a sum may be off, because a thread reads its accounts one after another
 SLACK_NS = 300000
-# by how many ns the sum of a thread may be off that is preempted between two readings
+# by how many ns the sum of a thread may be off that lost its CPU between two readings of its
+# accounts
 ONE_NS = 8000000
 
 
 def record(d, source, *options):
-    """Records a program. Returns (what the program said, the profile, the numbers in the closing
-    lines, stderr)."""
+    """Records the program @source. Returns (what the program said, the profile, the summary as
+    JSON, krait's messages)."""
     script, out, summary = (os.path.join(d, name) for name in ("sums.py", "o.pb.gz", "o.json"))
     with open(script, "w") as f:
         f.write(source)
@@ -156,8 +159,9 @@ def record(d, source, *options):
 
 def agree(summary, said, ready=0):
     """krait itself compares two sums: its waits, added up from switch to switch, and the waiting
-    time of the kernel's accounts. They are equal. @ready: how long the threads were ready to run;
-    the kernel and the switches end each such time some microseconds apart."""
+    time of the kernel's accounts. Checks that the two sums are equal. @ready: how long the
+    threads were ready to run; the kernel and the switches disagree by some microseconds on when
+    such a time ends."""
     one, other = summary["wait_check"]["switches_ns"], summary["wait_check"]["kernel_ns"]
     slack = SHARE * other + 20000 * summary["wait_check"]["threads"] + 0.0003 * ready
     check(other and abs(one - other) <= slack, "%s\n%s" % (summary["wait_check"], said))
@@ -166,15 +170,15 @@ def agree(summary, said, ready=0):
 
 @kit.case
 def lives():
-    """200 threads with every kind of wait. Each thread's waits are right, and so is how long it was
-    ready to run."""
+    """200 threads have every kind of wait. Each thread's recorded waits are right, and so is how
+    long it was ready to run."""
     with folder() as d:
-        # with this budget every wait's stack is taken
+        # with this budget krait takes the stack of every wait
         told, profile, summary, said = record(d, LIVES, "--wall", "--wait-budget", "100")
     check(len(told) >= 200, len(told))
     sums, everywhere, all_of, off = by_thread(profile, "inner", "final"), by_thread(profile), collections.Counter(), []
-    # The last threads tell their accounts and then wait for the process to end: all of them for the
-    # same time, @late.
+    # The last threads print their accounts and then wait for the process to end: all of them for
+    # the same time, @late.
     late = statistics.median(waited(sums[tid]) - (passed - cpu - ready) for tid, passed, cpu, ready, _ in told[-LAST:])
     check(-SLACK_NS <= late < 0.5e9, "%d ns between what the last threads tell and the end\n%s" % (late, said))
     for i, (tid, passed, cpu, ready, before) in enumerate(told):
@@ -183,17 +187,17 @@ def lives():
         if abs(got - rest) > SHARE * passed + ONE_NS:
             off.append("%d waited %d, recorded %s" % (tid, rest, dict(sums[tid])))
     check(abs(all_of["waited"] - all_of["rest"]) <= SHARE * all_of["passed"] + SLACK_NS * len(told), "waited: %s" % all_of)
-    # The recording also has what a thread does after it has told its accounts. How long it is ready
-    # to run then isn't known.
+    # The recording also has what a thread does after it has read its accounts. How long the thread
+    # is ready to run after that isn't known.
     check(0.999 * all_of["ready"] - SLACK_NS * len(told) <= all_of["runnable"] <= 1.1 * all_of["ready"] + ONE_NS * len(told),
           "ready: %s\n%s" % (all_of, said))
     check(len(off) <= len(told) // 50, "\n".join(off))
     agree(summary, said)
 
 
-# Two pairs of threads pass a byte back and forth on all CPUs, as fast as they can. The program also
-# says how long the threads may have waited before and after their accounts, and how many waits the
-# kernel counted.
+# A program in which two pairs of threads pass a byte back and forth on all CPUs, as fast as they
+# can. The program also prints how long the threads may have waited before and after their accounts,
+# and how many waits the kernel counted.
 SHORT = KIT + """
 ends, until = [os.pipe() for _ in range(4)], time.monotonic() + 2
 def echoes(i):
@@ -215,11 +219,12 @@ print(json.dumps([told, rest, resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw]
 
 @kit.case
 def short_waits():
-    """Waits of some microseconds each add up to the waiting time that the kernel's accounts leave,
-    within 0.1 %."""
+    """Many waits of some microseconds add up, within 0.1 %, to the waiting time that the kernel's
+    accounts leave."""
     with folder() as d:
         (told, outside, waits), profile, summary, said = record(d, SHORT, "--wall")
-    # Stacks are taken by chance, so time of waits before and after account() may be at inner().
+    # krait takes only some stacks, by chance, so the time of waits before and after account() may
+    # count at inner().
     sums = by_thread(profile)
     rest = sum(passed - cpu - ready for _, passed, cpu, ready, _ in told)
     got = sum(waited(sums[tid]) for tid, *_ in told)
@@ -230,7 +235,8 @@ def short_waits():
     agree(summary, said)
 
 
-# Four threads that don't need the GIL share one CPU. They wait while the kernel's accounts are read.
+# A program whose four threads don't need the GIL and share one CPU. They wait while the program
+# reads the kernel's accounts.
 STARVED = KIT + """
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 done, last = [], threading.Event()
@@ -258,8 +264,8 @@ os._exit(0)
 
 @kit.case
 def too_small():
-    """Threads that never wait, and don't get a CPU: how long they were ready is recorded on the
-    lines that they ran, and a closing line says so."""
+    """Threads never wait, but can't always get a CPU: how long they were ready to run is recorded
+    on the lines that they ran, and a closing line says so."""
     with folder() as d:
         told, profile, summary, said = record(d, STARVED, "--wall")
         text = krait("report", "--value", "wall", d + "/o.pb.gz").stdout
@@ -277,7 +283,7 @@ def too_small():
 
 @kit.case
 def still_there():
-    """If threads live longer than the recording, their time counts until the recording's end."""
+    """If threads live longer than the recording, their waiting counts until the recording's end."""
     source = KIT.replace("told = []", "") + """
 os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 def hashes(i):
@@ -302,7 +308,7 @@ time.sleep(60)
         most, got = after[tid] - before[tid], sums[int(tid)]["runnable"]
         check(got <= most + 50e6, "%s was ready for %d, recorded %d" % (tid, most, got))
     got = sum(s["runnable"] for s in sums.values())
-    # Three threads on one CPU: two of them are ready at any time.
+    # Three threads share one CPU: two of them are ready to run at any time.
     check(2 * 1e9 * 0.97 <= got, "ready for %d\n%s" % (got, done.stderr))
 
 
@@ -344,8 +350,8 @@ first_image(child, False)
 
 @kit.case
 def execs():
-    """What a thread did before execve() counts once, whether the first thread or another thread
-    calls execve()."""
+    """What a thread did before execve() counts exactly once, whether the first thread or another
+    thread calls execve()."""
     for in_thread in False, True:
         with folder() as d:
             told, profile, summary, said = record(d, EXECS.replace("IN_THREAD", str(in_thread)), "--wall")
@@ -353,15 +359,18 @@ def execs():
         at = [name for name, _ in profile.sample_types].index("off_cpu")
         got = sum(s.values[at] for s in profile.samples if s.labels["pid"] == str(pid) and s.labels.get("state") == "runnable")
         check(ready > 3e8, ready)
-        # Nobody can tell how long threads are ready to run before they end.
+        # Nobody can tell how long threads are still ready to run between their last account and
+        # their end.
         check(0.999 * (ready + before - early) - 4 * SLACK_NS <= got <= 1.05 * (ready + before) + 2 * ONE_NS + 2e8,
               "in a thread: %s; ready for %d and %d, recorded %d\n%s" % (in_thread, ready, before, got, said))
         agree(summary, said, ready + before)
 
 
 def quota_group():
-    """Makes a control group that may use 2 % of a CPU. Returns its directory; None: no right."""
-    # krait shows the longest path of v1's trees, so the name is longer than others
+    """Makes a control group that may use 2 % of a CPU. Returns its directory; None: this test has
+    no right to make one."""
+    # krait shows the longest of a process's paths in the trees of cgroup v1, so this name is longer
+    # than other names.
     name = "krait-throttled-%d-%s" % (os.getpid(), "x" * 64)
     for tree, quota in (("/cpu", "cpu.cfs_quota_us"), ("/cpu,cpuacct", "cpu.cfs_quota_us"), ("", "cpu.max")):
         at = os.path.join("/sys/fs/cgroup" + tree, name)
@@ -384,8 +393,8 @@ def throttled_ns(group):
 
 @kit.case
 def throttled():
-    """For a control group with a quota krait says how long it was throttled, and that its thread
-    therefore was ready to run but had no CPU."""
+    """For a control group with a CPU quota krait says how long the group was throttled, and that
+    its thread therefore was ready to run but had no CPU."""
     group = quota_group()
     if not group:
         raise kit.Skip("no control group with a quota can be made here")
@@ -402,7 +411,7 @@ def throttled():
         os.rmdir(group)
     found = re.search(r"control group (/krait-throttled\S+) had used up its CPU quota for ([0-9.]+) s", done.stderr)
     check(found and group.endswith(found[1]), done.stderr)
-    # krait's two readings of the group are between the two readings of this test
+    # krait reads the group twice, between the two readings of this test.
     check(0.8 <= float(found[2]) <= (after - before) / 1e9 + 0.05, "%d ns: %s" % (after - before, found[0]))
     check("had no CPU: longer than they ran" in done.stderr, done.stderr)
 
@@ -422,7 +431,7 @@ def budget():
 
 @kit.case
 def wrong_budget():
-    """A budget must be between 0.1 and 100 %, and needs waits."""
+    """--wait-budget takes 0.1 to 100 % and needs recorded waits; everything else is refused."""
     for wrong in "0.09", "0", "101", "100.1", "-1", "x", "1 %%", "":
         kit.refused(2, "0.1 to 100", "record", "--wall", "--wait-budget=" + wrong, "-p", os.getpid())
     kit.refused(2, "without --wall", "record", "--wait-budget", "1", "-p", os.getpid())

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs whose memory was paged out. krait's user space reads what its kernel program couldn't
+"""Programs whose memory was paged out: krait's user space reads what its kernel program couldn't
 read."""
 import contextlib
 import ctypes
@@ -17,10 +17,11 @@ from kit import Background, Skip, check, folder, krait, python
 
 PROCESS_MADVISE = 440  # number of the system call process_madvise, on every architecture
 MADV_PAGEOUT = 21
-AT_ONCE = 512  # how many mappings one call takes: UIO_MAXIOV is 1024
+# how many mappings one call takes: UIO_MAXIOV is 1024, and this test passes half of it
+AT_ONCE = 512
 
-# main() and serve_forever() never get to run again while handle() works, so nothing brings their
-# code objects back into memory.
+# A server whose functions main() and serve_forever() don't run again while handle() works, so that
+# nothing brings their code objects back into memory.
 SERVER = """
 import json
 def handle(k):
@@ -36,7 +37,7 @@ main()
 
 @contextlib.contextmanager
 def swap(directory, mib=256):
-    """Adds swap space in a file in @directory, until the test ends."""
+    """Adds swap space, a file in @directory, until the with block ends."""
     path = os.path.join(directory, "swap")
     with open(path, "wb") as f:
         os.chmod(path, 0o600)
@@ -65,7 +66,7 @@ def mappings(pid, wanted):
 
 
 def page_out(pid, wanted=lambda prot, name: prot.startswith("rw") and name != "[vvar]"):
-    """Pages out those mappings of a process that @wanted accepts."""
+    """Pages out the mappings of a process for which @wanted is true."""
     libc = ctypes.CDLL(None, use_errno=True)
     spans = list(mappings(pid, wanted))
     pidfd = os.pidfd_open(pid)
@@ -84,8 +85,8 @@ def swapped_kb(pid):
 
 
 def counts(out, names, pid=None, since_s=0.0):
-    """Returns (samples from @since_s seconds of the recording on, how many of them have all
-    functions in @names)."""
+    """Returns (the number of samples later than @since_s seconds after the recording's start, how
+    many of these samples have all functions in @names)."""
     profile, total, whole = kit.pprof.read(out), 0, 0
     for sample in profile.samples:
         if pid and int(sample.labels.get("pid", 0)) != pid:
@@ -98,7 +99,7 @@ def counts(out, names, pid=None, since_s=0.0):
     return total, whole
 
 
-# Versions that keep frames and code objects in different ways.
+# Versions of Python that differ in how they keep frames and code objects.
 FEW = (2, 7), (3, 8), (3, 11), (3, 12), (3, 15)
 
 
@@ -114,13 +115,13 @@ def versions():
             yield name, version, path
 
 
-# On an idle machine one to ten samples miss functions: one or two until each read is done. On a
-# busy machine reads are done later. So only the second half of a recording counts.
+# On an idle machine one to ten samples miss functions: one or two until each of krait's reads is
+# done. On a busy machine krait reads later. So only the second half of a recording counts.
 SECONDS = 1.6
 
 
 def paged_out(path, d):
-    """Records a program a while after it was paged out."""
+    """Pages a program out, waits a while, and records it."""
     with python(SERVER, path, cwd=kit.ROOT) as target:
         kit.runs(target.pid, 0.3)
         page_out(target.pid)
@@ -134,7 +135,8 @@ def paged_out(path, d):
 
 @kit.case
 def paged_out_programs():
-    """main() and serve_forever() are in every sample except the first few, on every version."""
+    """With every version of Python, main() and serve_forever() of a program that was paged out are
+    in all samples except the first few."""
     wrong = []
     with folder() as d, swap(d):
         for name, _, path in versions():
@@ -147,8 +149,8 @@ def paged_out_programs():
 
 @kit.case
 def reasons_are_true():
-    """krait doesn't say of the first samples, whose memory is paged out, that one frame took the
-    place of another while they were walked."""
+    """The memory of the first samples' frames is paged out. krait doesn't say of these samples that
+    one frame took the place of another during the walk."""
     with folder() as d, swap(d):
         for name, version, path in versions():
             if version in ((3, 11), (3, 12)):
@@ -159,7 +161,7 @@ def reasons_are_true():
 @kit.case
 def paged_out_files():
     """No other process has mapped this interpreter, so its own code and data are paged out too. In
-    the second half of the recording, the functions are in the samples."""
+    the second half of the recording, the samples have the program's functions."""
     with folder() as d, swap(d):
         for executable, library, prefix in kit.shared():
             copy = os.path.join(d, os.path.basename(library))
@@ -197,8 +199,8 @@ while True: inner(50)
 
 @kit.case
 def pages_out_all_the_time():
-    """A program whose memory is paged out again and again: krait's work is bounded, and an honest
-    program beside it is whole."""
+    """A program's memory is paged out again and again: krait's work is bounded, and the stacks of
+    an honest program are whole."""
     with folder() as d, swap(d), python(RESTLESS) as target, python(SERVER) as honest:
         kit.runs([target.pid, honest.pid], 0.2)
         page_out(honest.pid)
@@ -227,14 +229,15 @@ print(flush=True)
 trap()
 """
 USERFAULTFD = 282 if os.uname().machine == "aarch64" else 323
-# offset of co_filename in versions that prove a code object by its contents
+# The offset of co_filename in the code object, for versions in which krait proves a code object by
+# its contents.
 CO_FILENAME = {(3, 8): 104, (3, 9): 104, (3, 10): 104, (3, 11): 112}
 
 
 @kit.case
 def page_fault_that_nobody_answers():
-    """If a read of a program's memory never returns, another program's stacks are still there, and
-    the recording ends in time."""
+    """If a read of one program's memory never returns, the recording still has another program's
+    stacks and ends in time."""
     target_of = next(((path, CO_FILENAME[version]) for _, version, path in versions() if version in CO_FILENAME), None)
     if not target_of:
         raise Skip("no interpreter of 3.8 to 3.11")
@@ -251,7 +254,8 @@ def page_fault_that_nobody_answers():
         check(done.returncode == 0, done.stderr)
         check(took < 15, "%.1f s for 4 s" % took)
         total, whole = counts(out, ("main", "serve_forever"), honest.pid)
-        # krait waits 2 s for that read. In this time it reads nothing of other programs.
+        # krait waits 2 s for the read that doesn't return. Meanwhile it reads nothing of other
+        # programs.
         check(whole > total / 4, "%d of %d: %s" % (whole, total, done.stderr))
         check("of 1 process, first of %d" % target.pid in done.stderr, done.stderr)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Output to a terminal. Names of processes, functions and files have every control and format
-character of Unicode. None of these characters may be in any output. Python's copy of Unicode's
-data says which characters these are."""
+"""Output to a terminal. Here names of processes, functions and files contain every control and
+format character of Unicode, and no output of krait may contain any of them. Python's copy of
+Unicode's data says which characters these are."""
 import html
 import json
 import os
@@ -17,34 +17,34 @@ import kit
 from kit import Background, check, folder, krait
 from vt import Terminal
 
-# Format characters that krait may print: some are drawn, and some are needed by words and emoji.
+# Format characters that krait may print: some are visible, others are needed by words and emoji.
 DRAWN = {0x200c, 0x200d, 0x6dd, 0x70f, 0x890, 0x891, 0x8e2, 0x110bd, 0x110cd, *range(0x600, 0x606),
          *range(0x13430, 0x13440)}
 HIDDEN = "".join(chr(c) for c in range(1, 0x110000)
                  if unicodedata.category(chr(c)) in ("Cc", "Cf", "Zl", "Zp") and c not in DRAWN)
-# some characters of HIDDEN; each is also tried as a whole name
+# some characters of HIDDEN, each of which is also tried as a whole name
 NAMED = "\u202e\u202d\u2066\u2069\u200e\u200f\u061c\x9b\x1b\u200b"
-SEQUENCE = re.compile(r"\x1b\[\??[0-9;]*[A-Za-z]")  # matches krait's own colours and movements
+# matches krait's own escape sequences for colours and movements of the cursor
+SEQUENCE = re.compile(r"\x1b\[\??[0-9;]*[A-Za-z]")
 PIECE = 6
 
 
 def names():
-    """Returns function names that together have all of HIDDEN, a few characters each."""
+    """Returns function names that together contain all characters of HIDDEN, a few in each name."""
     return ["f%d%s_" % (i // PIECE, HIDDEN[i:i + PIECE]) for i in range(0, len(HIDDEN), PIECE)]
 
 
 def check_clean(text, what, least=1):
-    """Checks that no character of HIDDEN is in the output, and that at least @least of names()
-    are."""
+    """Checks that the output contains no character of HIDDEN, and at least @least of names()."""
     left = sorted({hex(ord(c)) for c in SEQUENCE.sub("", text) if c in HIDDEN and c not in "\n\r\t"})
     check(not left, "%s: came through: %s" % (what, " ".join(left)))
-    # In names of Python krait writes controls as repr() does.
+    # In names from Python, krait writes control characters as repr() does.
     seen = len(set(re.findall(r"(f\d+)[?\\][?\\\w]*_", text)))
     check(seen >= least, "%s: only %d of the names are there: %r" % (what, seen, text[:300]))
 
 
 def on_terminal(*args):
-    """Returns what krait writes to its standard output, which is a terminal."""
+    """Runs krait with a terminal as its standard output. Returns what krait writes to it."""
     master, slave = pty.openpty()
     with Background(kit.KRAIT, *args, stdout=slave) as running:
         os.close(slave)
@@ -67,7 +67,8 @@ def markdown(*args):
 
 
 def files(d):
-    """A profile as another tool could have made it; krait's own JSON form keeps every character."""
+    """Writes two profiles as another tool could have made them. krait's own JSON lines keep every
+    character of the names."""
     made = []
     for n, times in enumerate((10, 30)):
         path = "%s/%d%s.speedscope.json" % (d, n, NAMED)
@@ -84,8 +85,8 @@ def files(d):
 
 @kit.case
 def reports():
-    """report, diff and merge, as text, Markdown, JSON and each format of text, on a terminal and
-    into a pipe."""
+    """No output of report, diff and merge has such characters: as text, Markdown, JSON and each
+    format that is text, on a terminal and into a pipe."""
     with folder() as d:
         a, b = files(d)
         check_clean(on_terminal("report", a, "--limit", 500), "report", len(names()))
@@ -103,13 +104,13 @@ def reports():
             text = on_terminal("report", a, "--format", form)
             left = {hex(ord(c)) for c in text if c in HIDDEN and c not in "\n\t\r"}
             check(not left and len(text) > 1000, "%s: %s" % (form, left))
-        # folded stacks have blanks in place of control characters
+        # in folded stacks, blanks stand for control characters
         check_clean(on_terminal("merge", a, b, "--format", "folded"), "merge", len(names()) - 12)
 
 
 @kit.case
 def messages():
-    """Names of files in errors, warnings and closing lines are cleaned too."""
+    """krait also cleans names of files in errors, warnings and closing lines."""
     with folder() as d:
         a, _ = files(d)
         for args in (["report", d + "/none f1%s_" % NAMED], ["report", a, "-o", d + "/no/f1%s_.html" % NAMED],
@@ -146,8 +147,8 @@ run()
 
 @kit.case
 def processes():
-    """record, dump and top, of a program whose functions, files, threads and own name hold such
-    characters."""
+    """No output of record, dump and top has such characters, although the recorded program's
+    functions, files, threads and its own name contain them."""
     with folder() as d, Background(kit.PYTHON, "-c", TARGET, ascii(names()), stdout=subprocess.PIPE) as target:
         target.process.stdout.readline()
         kit.runs(target.pid, 0.2)

@@ -1,10 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code that parses other users' files has no capabilities: krait's threads, and report, merge and
-diff.
-
-The truth is the kernel's, in /proc/PID/task/TID/status.
-"""
+"""krait has no capabilities in effect where it parses other users' files: in its worker threads,
+and in report, merge and diff. The truth is what the kernel says in /proc/PID/task/TID/status."""
 import os
 import shutil
 import subprocess
@@ -21,7 +18,7 @@ FILES = 1 << 0 | 1 << 1 | READ | 1 << 3 | 1 << 5 | SETGID | SETUID
 
 
 def capabilities(pid):
-    """Returns {tid: (effective, permitted)}."""
+    """Returns {tid: (effective capabilities, permitted capabilities)} of a process's threads."""
     found = {}
     for tid in os.listdir("/proc/%d/task" % pid):
         with open("/proc/%d/task/%s/status" % (pid, tid)) as f:
@@ -31,8 +28,8 @@ def capabilities(pid):
 
 
 def seen(running, seconds):
-    """Watches krait for @seconds. Returns (capabilities of its threads other than the main one,
-    those of the main one).
+    """Watches krait for @seconds. Returns (the capabilities of krait's other threads, the
+    capabilities of its main thread).
 
     Threads that end soon don't count: one that asks the kernel a single question (proc/locked.c)
     parses nothing. The first moment of the other threads doesn't count either."""
@@ -60,13 +57,13 @@ def workers_of(command, user=None, env=None):
 
 @case
 def threads_have_none():
-    """As root, no capability is in effect in these threads. Only the capabilities for maps, ids and
-    debug files are permitted."""
+    """When root runs krait, its worker threads have no capability in effect. Only the capabilities
+    for BPF maps, user ids and debug files are permitted."""
     others, main = workers_of([kit.KRAIT])
     check(any(effective for effective, _ in main), "the main thread has none either: nothing is shown")
     check(others, "no thread was seen")
-    # A thread that writes to the kernel's maps raises one capability for that time, and parses
-    # nothing.
+    # A worker thread that writes to the kernel's maps raises one capability while it writes, and
+    # parses nothing meanwhile.
     check(all(not effective & ~BPF for effective, _ in others), "in effect: %s" % sorted(map(hex, {
         e for e, _ in others})))
     check(any(not effective for effective, _ in others), "never without")
@@ -76,8 +73,8 @@ def threads_have_none():
 
 @case
 def under_sudo():
-    """Under sudo the cache belongs to the user who called. The thread that writes it takes that
-    user's id."""
+    """Under sudo krait's cache belongs to the user who called sudo. The thread that writes the
+    cache takes that user's id."""
     with folder() as d:
         os.chmod(d, 0o755)
         others, _ = workers_of([kit.KRAIT], env={"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)})
@@ -87,13 +84,14 @@ def under_sudo():
 
 
 def while_reading(command, d):
-    """Returns krait's capabilities while it waits for the rest of a profile."""
+    """Returns krait's capabilities at a moment when it waits for the rest of a profile."""
     pipe = d + "/pipe"
     if not os.path.exists(pipe):
         os.mkfifo(pipe, 0o666)
         os.chmod(pipe, 0o666)
     with kit.Background(*command, "report", pipe) as running:
-        fd = os.open(pipe, os.O_WRONLY)  # opening the pipe shows that krait reads it now
+        # that the pipe could be opened shows that krait reads it now
+        fd = os.open(pipe, os.O_WRONLY)
         os.write(fd, b"main;work 1\n")
         time.sleep(0.1)
         found = capabilities(running.pid)
@@ -105,8 +103,8 @@ def while_reading(command, d):
 
 @case
 def reading_profiles():
-    """`krait report`, run by an ordinary user, gives up the capabilities that krait's file has. Run
-    by root, it keeps only those that reading files takes."""
+    """`krait report`, run by an ordinary user, gives up the capabilities that krait's file has.
+    When root runs it, it keeps only the capabilities that reading files takes."""
     with folder() as d:
         os.chmod(d, 0o777)
         effective, permitted = while_reading([kit.KRAIT], d)
@@ -123,7 +121,8 @@ def reading_profiles():
 
 @case
 def others_files_still():
-    """Root reads a user's private profile, and writes into a user's private directory."""
+    """When root runs krait, it still reads a user's private profile, and writes into a user's
+    private directory."""
     with folder() as d:
         with open(d + "/x.folded", "w") as f:
             f.write("main;work 3\n")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait top: numbers against programs whose shares are known, the screen in a pseudo-terminal."""
+"""krait top: compares its numbers with programs whose shares are known, and tests its screen in a
+pseudo-terminal."""
 import collections
 import json
 import os
@@ -14,8 +15,8 @@ from kit import (FULL, KRAIT, Background, PYTHON, attached, case, check, cpu_sec
                  folder, krait, main, pprof, python, refused, wait_for)
 from vt import Terminal  # noqa: E402
 
-# three() has three quarters of the CPU time, one() has one. They measure it by the thread's own
-# clock, so a busy machine doesn't change the shares.
+# A program in which three() uses three quarters of the CPU time and one() one quarter. Both measure
+# it by the thread's own clock, so a busy machine doesn't change the shares.
 SHARES = """
 import time
 def until(end):
@@ -41,8 +42,8 @@ def top_json(*args):
 
 
 def top_until(enough, pid, intervals, seconds, *args):
-    """Returns top_json() of a process with @intervals intervals. On a busy machine, the intervals
-    get longer until enough() says that there is enough to judge."""
+    """Returns top_json() of a process with @intervals intervals. On a busy machine, tries again
+    with longer intervals until enough() says that there is enough to judge."""
     for longer in 1, 4, 16:
         shown = top_json("-p", pid, "-n", intervals, "-i", "%dms" % (1000 * seconds * longer), *args)
         check(len(shown) == intervals, "%d intervals" % len(shown))
@@ -59,8 +60,8 @@ def row(shown, function):
 
 @case
 def json_shares():
-    """Self and total, of the last interval and since the start, equal the program's known
-    shares."""
+    """The self and total values of each function, both of the last interval and since the start,
+    equal the program's known shares."""
     with python(SHARES) as target:
         first, last = top_until(lambda shown: all(each["last"]["samples"] > 400 for each in shown), target.pid, 2, 0.6,
                                 "-F", 1999, "--native=none", "--no-kernel")
@@ -79,7 +80,8 @@ def json_shares():
 
 @case
 def json_tables():
-    """The tables of lines, modules, threads and processes each add up to the interval's samples."""
+    """The rows of each table (lines, modules, threads, processes) add up to the interval's samples.
+    """
     with python(SHARES) as target:
         for table in "lines", "modules", "threads", "processes":
             shown, = top_json("-p", target.pid, "-n", 1, "-i", "300ms", "-F", 999, "--" + table)
@@ -93,8 +95,8 @@ def json_tables():
 
 @case
 def gil():
-    """A program that computes in Python is shown with the GIL; one that hashes in C is shown
-    without it."""
+    """top shows a program that computes in Python as holding the GIL, and one that hashes in C as
+    not holding it."""
     with python("while True: sum(range(10000))") as target:
         shown, = top_json("-p", target.pid, "-n", 1, "-i", "500ms", "-F", 999, "--threads")
     held = shown["rows"][0]["self"]["gil_percent"]
@@ -107,8 +109,8 @@ def gil():
 
 @case
 def by():
-    """A module has the samples of its functions. A table by a label has a row for each value of the
-    label, and the rows add up to all samples."""
+    """The row of a module has the samples of its functions. A table by a label has a row for each
+    value of the label, and the rows add up to all samples."""
     code = "import colorsys, hashlib, threading\n" \
            "def digest():\n while True: hashlib.sha256(b)\n" \
            "b = bytes(1 << 22)\nthreading.Thread(target=digest, name='digester').start()\n" \
@@ -131,8 +133,8 @@ def by():
 
 @case
 def counts():
-    """A program that execs itself counts as one process in the head and in the tables, and its main
-    thread as one thread."""
+    """A program that execs itself counts as one process in the head of the screen and in the
+    tables. Its main thread counts as one thread."""
     code = "import os, sys, threading, time\n" \
            "def spin():\n while time.thread_time() < .3: pass\n" \
            "spin()\n" \
@@ -169,16 +171,16 @@ while True:
 
 @case
 def alive():
-    """The head says how many of the threads that were sampled since the start are alive, as the
-    kernel counts them."""
+    """The head of top's screen says how many of the threads that were sampled since the start are
+    alive, as the kernel counts them."""
     with python(SHORT_THREADS) as target:
         many = lambda shown: shown[-1]["threads"] > 15  # noqa: E731
         shown = top_until(many, target.pid, 4, 0.5, "-F", 999)
         text = krait("top", "-p", target.pid, "-n", 6, "-i", "500ms", "-F", 999).stdout.strip().split("\n\n")[-1]
         with open("/proc/%d/status" % target.pid) as f:
             threads = int(re.search(r"Threads:\s+(\d+)", f.read()).group(1))
-    # One of the threads begins and ends all the time. The other threads may not have had a CPU in
-    # the first intervals.
+    # One of the program's threads begins and ends all the time. The other threads may not get a CPU
+    # in the first intervals.
     check(4 <= threads <= 5 and abs(shown[-1]["threads_alive"] - threads) <= 1 and all(s["threads_alive"] <= threads + 1 for s in shown),
           "%d threads: %s" % (threads, [s["threads_alive"] for s in shown]))
     check(shown[-1]["processes_alive"] == shown[-1]["processes"] == 1, "processes")
@@ -190,8 +192,8 @@ def alive():
 
 @case
 def filters():
-    """top takes the filter options of the other commands: some select samples, the others select
-    frames of these samples."""
+    """top takes the filter options of the other commands: some options select samples, the others
+    select frames of these samples."""
     with python(SHARES) as target:
         shown, = top_json("-n", 1, "-i", "500ms", "-F", 999, "--native=none", "--no-kernel", "--process",
                           target.pid, "--focus", "three", "--hide", "until")
@@ -209,7 +211,7 @@ def filters():
 
 @case
 def plain():
-    """Without a terminal the table is text."""
+    """Without a terminal, top prints its table as text."""
     with python(SHARES) as target:
         done = krait("top", "-p", target.pid, "-n", 1, "-i", "300ms", "-F", 999, "--sort", "total",
                      "--rows", 3, "--native=none", "--no-kernel")
@@ -235,8 +237,8 @@ second()
 
 @case
 def recent():
-    """Rows are ranked by the last ten seconds. The head says how many samples the interval had: at
-    the default rate for one process 999 for each second of CPU time."""
+    """top ranks rows by the last ten seconds. The head says how many samples the interval had: at
+    the default rate for one process, 999 for each second of CPU time."""
     with python(PHASES) as target:
         done = krait("top", "-p", target.pid, "-n", 4, "--rows", 3)
     blocks = [b.splitlines() for b in done.stdout.strip().split("\n\n")]
@@ -245,8 +247,8 @@ def recent():
         samples, seconds, cpu = re.search(r": (\d+) samples in ([\d.]+) s, CPU (\d+) %", block[0]).groups()
         # 999 samples are expected for each second of CPU time
         check(abs(int(samples) - 9.99 * int(cpu) * float(seconds)) < 25, block[0])
-    # All four intervals are within the last ten seconds, so a row's share is that since the start,
-    # also for first(), which has long ended.
+    # All four intervals are within the last ten seconds, so the share by which a row is ranked
+    # equals its share since the start, also for first(), which has long ended.
     last = {m.group(3): (float(m.group(1)), float(m.group(2))) for m in
             (re.match(r" *([\d.]+) +[\d.]+ +[\d.]+ +([\d.]+)s +[\d.]+s +(first|second) \(", line) for line in blocks[3][2:]) if m}
     total = sum(seconds for _, seconds in last.values())
@@ -257,8 +259,8 @@ def recent():
 
 @case
 def python_first():
-    """Native and kernel time counts for its Python caller, as in the report, unless --with-native
-    is given."""
+    """The time of native and kernel code counts for its Python caller, as in the report, unless
+    --with-native is given."""
     code = "import zlib, os\ndata = os.urandom(1 << 20)\ndef pack():\n    zlib.compress(data)\nwhile True: pack()"
     with python(code) as target:
         shown, = top_json("-p", target.pid, "-n", 1, "-i", "500ms")
@@ -271,7 +273,7 @@ def python_first():
 
 @case
 def target_ends():
-    """When the target ends, top prints the samples of the unfinished interval and ends."""
+    """When the target ends, top prints the samples of the unfinished interval and then ends."""
     with python(SHARES) as target, \
             Background(KRAIT, "top", "--json", "-p", target.pid, "-i", "30s",
                        stdout=subprocess.PIPE) as top:
@@ -284,8 +286,8 @@ def target_ends():
 
 @case
 def nothing_waits():
-    """If a program ends before krait has the names of its stacks, top prints its functions all the
-    same."""
+    """If a program ends before krait has the names of its stacks, top still prints its functions.
+    """
     done = krait("top", "--json", "-F", 9999, "-i", "30s", "--", sys.executable, "-c",
                  "import time; print(time.process_time())")
     shown, ran = json.loads(done.stdout), float(done.stderr.split()[0])
@@ -326,13 +328,13 @@ def waits():
     check(shown["value"] == "wall", shown["value"])
     for name, state in ("asks", "net"), ("naps", "sleep"), ("runs", "running"):
         states = row(shown, name)["states"]
-        # threads also wait for the GIL, and on a busy machine for a CPU
+        # These threads also wait for the GIL and, on a busy machine, for a CPU.
         check(states[state] > .8 * (sum(states.values()) - states["gil-wait"] - states["runnable"]), "%s: %s" % (name, states))
     main_thread, = [r for r in threads["rows"] if r["tid"] == target.pid]
     for r in threads["rows"]:
         check(sum(r["states"].values()) == r["total"]["value"], r)
     lived = threads["interval_seconds"] * 1e9
-    # krait may not know the first wait, nor the wait that isn't over
+    # krait may miss the thread's first wait, and the wait that isn't over
     check(.02 * lived < main_thread["total"]["value"] < 1.1 * lived, (main_thread, lived))
     check(threads["rows"][0] == max(threads["rows"], key=lambda r: r["states"]["net"] / r["total"]["value"]), "the order")
 
@@ -357,8 +359,8 @@ while True:
 
 @case
 def stuck():
-    """Some threads wait throughout: top shows them while they wait. Each interval has their waiting
-    time, by reason and function, and the table of threads says where they wait now."""
+    """Some threads wait all the time: top shows them while they still wait. Each interval has their
+    waiting time, by reason and function, and the table of threads says where they wait now."""
     with python(STUCK) as target:
         last = top_json("-p", target.pid, "-n", 4, "-i", "600ms", "--wall", "--threads")[-1]
         functions = top_json("-p", target.pid, "-n", 2, "-i", "600ms", "--wall")[-1]
@@ -371,7 +373,8 @@ def stuck():
         check(abs(got["since_start"]["total"]["value"] - all_the_time) < .1 * all_the_time, (got, all_the_time))
         check(waits["state"] == state and waits["name"].startswith(name + " (") and not waits["idle"], waits)
         check(abs(waits["nanoseconds"] - all_the_time) < .1 * all_the_time, (waits, all_the_time))
-    # names of stacks may come after the first interval, so both intervals are looked at together
+    # The names of stacks may come only after the first interval, so both intervals are judged
+    # together.
     lived = functions["seconds"] * 1e9
     for name in "takes", "reads", "sleeps":
         check(abs(row(functions, name)["since_start"]["total"]["value"] - lived) < .1 * lived, row(functions, name))
@@ -380,7 +383,7 @@ def stuck():
 
 HOLDER = """
 import ctypes, threading, time
-keeps = ctypes.PyDLL(None).usleep  # a call that keeps the GIL
+keeps = ctypes.PyDLL(None).usleep  # usleep() by this call keeps the GIL
 def holder():
     while True:
         keeps(300000)
@@ -397,13 +400,14 @@ while True:
 
 @case
 def blocked():
-    """top says who keeps whom from the GIL now. In the program one thread sleeps with the GIL, and
-    the other one waits for it nearly all the time."""
+    """top says which thread now keeps which other threads from the GIL. In the test's program one
+    thread sleeps while it holds the GIL, and the other thread waits for the GIL nearly all the
+    time."""
     with python(HOLDER) as target:
         shown = top_json("-p", target.pid, "-n", 3, "-i", "1s", "--wall")
         plain = krait("top", "-p", target.pid, "-n", 1, "-i", "1s", "--wall").stdout
-    # All intervals are added up before they are compared, because a record that comes late counts
-    # for the next interval.
+    # A record that comes late counts for the next interval. So all intervals are added up before
+    # they are compared.
     pairs, lived = collections.Counter(), sum(each["interval_seconds"] for each in shown) * 1e9
     for p in sum((each.get("gil_waits", []) for each in shown), []):
         pairs[(p["waiter"] or {}).get("thread"), (p["holder"] or {}).get("thread")] += p["nanoseconds"]
@@ -441,14 +445,14 @@ while True:
 
 @case
 def locks():
-    """top says who ended whose waits for locks lately. In the program two threads wait nearly all
-    the time: "asker" for the lock, which "owner" releases, and "eater" for the queue, which
-    "feeder" fills."""
+    """top says which thread has lately ended which threads' waits for locks. In the test's program
+    two threads wait nearly all the time: "asker" for the lock, which "owner" releases, and
+    "eater" for the queue, which "feeder" fills."""
     with python(LOCKS) as target:
         shown = top_json("-p", target.pid, "-n", 3, "-i", "1s", "--wall")
         plain = krait("top", "-p", target.pid, "-n", 1, "-i", "1s", "--wall").stdout
-    # All intervals are added up before they are compared, because a record that comes late counts
-    # for the next interval.
+    # A record that comes late counts for the next interval. So all intervals are added up before
+    # they are compared.
     at, lived = collections.Counter(), sum(each["interval_seconds"] for each in shown)
     for w in sum((each.get("lock_waits", []) for each in shown), []):
         if w["waiter"] and w["nanoseconds"] > 1e8:
@@ -475,7 +479,7 @@ def refusals():
 # ---- below: the screen ----
 
 UP, DOWN, END = "\x1b[A", "\x1b[B", "\x1b[F"
-# Without these options the native functions below a call of the clock would fill the 24 rows.
+# Without these options, native functions that the clock calls would fill the screen's 24 rows.
 PYTHON_ONLY = "--native=none", "--no-kernel"
 
 
@@ -485,14 +489,14 @@ def on_screen(target, *args, **kw):
 
 
 def rows_of(text):
-    """Returns the names in the table on a screen."""
+    """Returns the functions' names in the table on the screen."""
     lines = text.split("\n")
     return [l.split("s ", 1)[-1].strip(" >") for l in lines[4:-1] if l.strip()]
 
 
 @case
 def keys():
-    """Each key does what the screen's last line and the help page say."""
+    """Each key does what the screen's last line and the help page say it does."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         text = t.wait(lambda text: "three (<string>" in text and "CPU" in text)
         check("pid %d" % target.pid in text and "q quit" in text, text)
@@ -551,8 +555,8 @@ computes()
 
 @case
 def event_key():
-    """Key e shows the next of several events: the head has its name and unit, and the rows have its
-    sums."""
+    """Key e switches to the next of several events: the screen's head shows that event's name and
+    unit, and the rows show its sums."""
     def number(text, function):
         found = re.search(r" (\d+)[ >]+%s \(" % function, text)
         return int(found[1]) if found else 0
@@ -575,7 +579,7 @@ def event_key():
         t.wait("three (<string>")
         t.type("e", "one event is recorded; -e NAME more than once")
         t.end()
-    # With --wall there are two values more than with events.
+    # With --wall there are two more values than with events.
     with python(SHARES) as target, on_screen(target, "--wall", *PYTHON_ONLY) as t:
         t.wait("three (<string>")
         for words in ("cpu (nanoseconds)", "off_cpu (nanoseconds)", "gil_wait (nanoseconds)", "gil_blame (nanoseconds)", "lock_blame (nanoseconds)", "wall (nanoseconds)"):
@@ -585,7 +589,7 @@ def event_key():
 
 @case
 def pause_and_reset():
-    """While top is paused, its screen stands still. Samples that are taken in that time are in the
+    """While top is paused, its screen doesn't change. Samples that are taken meanwhile are in the
     next interval."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("three (<string>")
@@ -599,8 +603,8 @@ def pause_and_reset():
 
 @case
 def opened_goes_on():
-    """An opened row stays live: the time in its tree and flame graph grows, and the shares stay the
-    same."""
+    """A row that is opened goes on changing: the times in its tree and flame graph grow, and the
+    shares stay the same."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("three (<string>")
         t.type("/until\r", lambda text: len(rows_of(text)) == 1)
@@ -632,7 +636,8 @@ def sizes():
 
 @case
 def colors():
-    """Colours on a terminal, none with NO_COLOR; the chosen row is visible in both."""
+    """On a terminal top uses colours, with NO_COLOR none; the chosen row can be recognized in both
+    cases."""
     with python(SHARES) as target:
         with on_screen(target, "--with-native") as t:
             t.wait("([kernel])", 20)
@@ -645,7 +650,7 @@ def colors():
 
 @case
 def screen_target_ends():
-    """When the target ends, top's screen stays, and says that the target has ended."""
+    """When the target ends, top leaves its screen open, and says that the target has ended."""
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("<module>")
         target.stop()
@@ -657,7 +662,7 @@ def screen_target_ends():
 
 @case
 def writes():
-    """Keys write the screen and the profile so far to files."""
+    """Keys write the screen, and the profile so far, to files."""
     with folder() as place, python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         text, profile = os.path.join(place, "x.txt"), os.path.join(place, "x.pb.gz")
         t.wait("three (<string>")
@@ -673,14 +678,14 @@ def writes():
         check(t.end()[0] == 0, "exit code")
 
 
-# A program that writes its words in one write, also with PYTHONUNBUFFERED.
+# A program that prints each line in a single write, also with PYTHONUNBUFFERED.
 TALKS = "import os, sys\nos.write(1, b'told\\n')\nif sys.argv[1:]: sys.exit('gone')\n" + SHARES
 
 
 @case
 def command():
-    """With --json a command's own output isn't mixed into krait's output. krait ends with the
-    command's exit code."""
+    """With --json the output of top's command isn't mixed into krait's own output. krait ends with
+    the command's exit code."""
     ends = TALKS.replace("while True:", "while now < .8:") + "sys.exit(7)"
     done = krait("top", "--json", "-F", 999, "-i", "200ms", "-n", 1, "--", PYTHON, "-c", ends)
     check(done.returncode == 7, "exit code %d: %s" % (done.returncode, done.stderr))
@@ -692,8 +697,8 @@ def command():
 
 @case
 def screen_command():
-    """While the screen is up, the command's output is kept until the end; after top ends, the
-    command goes on."""
+    """While the screen is shown, the command's output is held back until top ends. When top has
+    ended, the command goes on."""
     options = ["-i", "200ms", "-F", 999, *PYTHON_ONLY, "--", PYTHON, "-c", TALKS]
     with Terminal([KRAIT, "top", *options]) as t:
         text = t.wait("until (<string>", 20)
@@ -716,8 +721,8 @@ def screen_command():
 
 @case
 def killed():
-    """The terminal is restored, whatever signal ends top. A second signal comes while top is still
-    restoring it."""
+    """Whatever signal ends top, top restores the terminal. This also holds if a second signal comes
+    while it restores the terminal."""
     with python(SHARES) as target:
         for number in signal.SIGQUIT, signal.SIGUSR1, signal.SIGTERM:
             with on_screen(target) as t:
@@ -727,7 +732,8 @@ def killed():
                 for _ in range(20):
                     os.kill(t.pid, number)
                     try:
-                        # signals that come sooner after each other than this count as one
+                        # krait counts signals as one signal if less than this time passes between
+                        # them
                         t.process.wait(.7)
                         break
                     except subprocess.TimeoutExpired:
@@ -751,7 +757,7 @@ while True:
 
 @case
 def names():
-    """The terminal doesn't obey escape sequences in names, and wide names don't leave their
+    """Escape sequences in names have no effect on the terminal, and wide names don't leave their
     line."""
     with python(NAMES) as target, on_screen(target, *PYTHON_ONLY) as t:
         text = t.wait("[31mboo")
@@ -777,7 +783,7 @@ threading.Event().wait()
 
 @case
 def thousand_threads():
-    """With a process of 1,000 threads a key costs krait less than 0.2 s of CPU time."""
+    """With a process of 1,000 threads, each key costs krait less than 0.2 s of CPU time."""
     with python(THREADS) as target, on_screen(target, "--threads", rows=40) as t:
         t.wait(lambda text: int((re.search("processe?s? +([0-9]+) by", text) or [0, 0])[1]) > 300, 40,
                "300 threads")
@@ -786,7 +792,7 @@ def thousand_threads():
                 ("\r", "CALLERS"), ("\x1b", "q quit"), ("t", "[threads]"), (END, "[threads]"))
         for key, shown in keys:
             t.type(key, shown, 20)
-        # measures krait's own CPU time, because on a busy machine the wall time says nothing
+        # measures krait's own CPU time, because wall time says nothing on a busy machine
         used = (cpu_seconds(t.pid) - before) / len(keys)
         check(used < .2, "%.2f s of CPU a key" % used)
         check(t.end()[0] == 0, "exit code")
@@ -794,7 +800,7 @@ def thousand_threads():
 
 @case
 def cost():
-    """Watching a program at 99 Hz costs less than 1 % of one core."""
+    """top at 99 Hz, watching one program, costs less than 1 % of a CPU core."""
     with python(SHARES) as target, \
             Terminal([KRAIT, "top", "-p", target.pid, "--threads"]) as t:
         t.wait("(tid %d)" % target.pid)

@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs that keep changing what krait reads of them: after a few seconds krait takes at most 5 %
-of a CPU, and it says that it reads them less often.
-
-The truth is the kernel's account of krait's CPU time, and of the processes that read for it.
-"""
+of a CPU, and says that it now reads them less often. The truth is the kernel's account of the
+CPU time of krait and of its child processes that read."""
 import os
 import re
 import sys
@@ -14,10 +12,10 @@ import kit
 from cost import MOST, soon, tasks
 from kit import Background, PYTHON, check, folder
 
-SOON = 4  # seconds after which the burst that a budget allows has been spent
+SOON = 4  # seconds after which krait has spent the burst that its budget allows at once
 
-# A program with so many mappings that they take long to read, which adds and removes one all the
-# time.
+# A program with so many mappings that krait takes long to read them. The program adds and removes a
+# mapping all the time.
 MAPPINGS = r"""
 import ctypes, os
 libc = ctypes.CDLL(None)
@@ -26,16 +24,16 @@ libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t) + (ctypes.c_int,) * 3 + 
 libc.munmap.argtypes = ctypes.c_void_p, ctypes.c_size_t
 file = os.open(os.path.realpath("/proc/self/exe"), os.O_RDONLY)
 def add(page):
-    return libc.mmap(None, 4096, 5, 2, file, 4096 * page)  # read and execute, private
+    return libc.mmap(None, 4096, 5, 2, file, 4096 * page)  # 5: read and execute, 2: private
 for i in range(20000):
-    add(i % 2 * 3)  # no two neighbours that would become one
+    add(i % 2 * 3)  # neighbouring mappings differ, so that the kernel doesn't join them
 print("ready", flush=True)
 while True:
     libc.munmap(add(0), 4096)
     sum(range(1000))
 """
 
-# A program with names of many threads, which are read again for each new thread.
+# A program with many named threads. krait reads the names again for each new thread.
 THREADS = r"""
 import itertools, threading
 end = threading.Event()
@@ -51,7 +49,7 @@ for i in itertools.count():
     t.join()
 """
 
-# A program whose threads do nothing, one after another.
+# A program that starts many threads, one after another; the threads do nothing.
 SHORT_THREADS = """
 import _thread
 print("ready", flush=True)
@@ -81,13 +79,13 @@ def attack(source, what, named=True):
 
 @kit.case
 def many_mappings():
-    """A program has 20,000 mappings, of which one comes and goes all the time."""
+    """A program has 20,000 mappings, and adds and removes one mapping all the time."""
     attack(MAPPINGS, "mappings")
 
 
 @kit.case
 def many_threads():
-    """A program has 3,000 threads, and starts new ones all the time."""
+    """A program has 3,000 threads, and starts new threads all the time."""
     attack(THREADS, "threads' names")
 
 
@@ -98,7 +96,7 @@ def short_threads():
     attack(SHORT_THREADS, "ends of threads", named=False)
 
 
-# A program that starts Python as often as it is told, one start after the other.
+# A program that starts Python as often as its input says, one start after the other.
 STARTS = """
 import subprocess, sys
 for line in sys.stdin:
@@ -109,16 +107,16 @@ for line in sys.stdin:
 
 
 def requests(pid):
-    """Returns how many requests krait's children have got. A child sleeps until the next request,
-    so each request is one voluntary context switch."""
+    """Returns how many requests krait's child processes have got. A child sleeps until the next
+    request, so each request is one voluntary context switch."""
     texts = [open("/proc/%d/status" % child).read() for child in tasks(pid)[1:]]
     return sum(int(re.search(r"^voluntary_ctxt_switches:\s*(\d+)", text, re.M)[1]) for text in texts)
 
 
 @kit.case
 def starts():
-    """For a start of Python krait asks the child that reads /proc at most three times: once or
-    twice for the mappings, and once for the names of modules."""
+    """For each start of a Python process, krait asks its child that reads /proc at most three
+    times: once or twice for the mappings, and once for the names of modules."""
     with folder() as d, Background(PYTHON, "-c", STARTS, stdin=-1, stdout=-1) as parent:
         def start(n):
             parent.process.stdin.write(b"%d\n" % n)

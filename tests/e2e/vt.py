@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A terminal for tests: a pseudo-terminal with a program on it, and what its screen shows.
 
-It knows the few escape sequences that krait may use. Any other sequence is an error, because some
-real terminal might not know it."""
+The terminal knows the few escape sequences that krait may use. Any other sequence is an error,
+because some real terminal might not know it."""
 import fcntl
 import os
 import pty
@@ -108,9 +108,9 @@ class Terminal:
                 at += 1
 
     def read(self, seconds):
-        """Reads output for @seconds, and returns whether there may be more. A sequence or character
-        that is cut off is kept until its remaining bytes come: the kernel hands out at most 4
-        KiB at once."""
+        """Reads output for up to @seconds. Returns whether there may be more output. If a sequence
+        or character is cut off, it is kept until its remaining bytes come: the kernel hands out
+        at most 4 KiB at once."""
         end = time.time() + seconds
         while True:
             left = end - time.time()
@@ -130,8 +130,8 @@ class Terminal:
                 return True
 
     def resize_and_settle(self, rows, cols):
-        """Sets another size. Output for the old size may still come, and may be cut off. krait
-        draws everything anew after that."""
+        """Changes the terminal's size. Output for the old size may still come, and may be cut off;
+        then krait draws everything anew."""
         self.read(.1)
         self.strict = False
         self.resize(rows, cols)
@@ -193,11 +193,12 @@ class Terminal:
     def fill(self):
         """Fills the terminal's buffer without reading, so that there is no room for the program's
         next output."""
-        os.kill(self.pid, signal.SIGSTOP)  # stops krait, so that none of its sequences is cut
+        os.kill(self.pid, signal.SIGSTOP)  # stops krait, so that krait writes no half sequence
         self.read(.1)
         fd = os.open(os.ttyname(self.slave), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
         full = 0
-        while full < 3:  # waits, because a worker of the kernel makes some room again
+        # repeats the writing, because a worker of the kernel makes some room in the buffer again
+        while full < 3:
             try:
                 os.write(fd, b"\r" * 4096)
                 full = 0

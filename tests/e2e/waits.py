@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait says that a program waits, and how much. The truth is the program's own sleeps and the
-kernel's counts."""
+"""krait says that a program waited, and how much. The truth is the program's own measure of its
+sleeps and the kernel's accounting."""
 import json
 import os
 import re
@@ -10,15 +10,15 @@ import sys
 import kit
 from kit import check, folder, krait, python
 
-# At its end the program prints, in ms: the CPU time of its main thread, the CPU time of the
-# process, and how long it slept.
+# At its end, the program prints in ms: the CPU time of its main thread, the CPU time of the process,
+# and how long the main thread slept.
 TELL = """
 import atexit, sys, threading, time
 slept = 0
 def sleep(s):
     global slept
     time.sleep(s)
-    slept += s  # not measured: after s seconds the thread is ready, and no longer waits
+    slept += s  # s itself, because after s seconds the thread is ready to run and no longer waits
 def work(s):
     end = time.thread_time() + s
     while time.thread_time() < end:
@@ -49,7 +49,7 @@ COMMENT = re.compile(r"CPU use: pid (\d+): (\d+) ms, CPU (\d+) ms, (\d+) threads
 
 
 class Use:
-    """The times of one process, in ms, from a comment of the recording."""
+    """The times of one process, in ms, read from a comment of the recording."""
 
     def __init__(self, comment):
         found = COMMENT.fullmatch(comment)
@@ -60,7 +60,7 @@ class Use:
 
 
 def uses(path):
-    """Returns ([Use of each process], [comments on all processes together])."""
+    """Returns ([a Use for each process], [comments about all processes together])."""
     lines = krait("report", path, "--format", "jsonl", "-o", "-").stdout.splitlines()
     comments = [c for c in json.loads(lines[0])["comments"] if c.startswith("CPU use")]
     every = [c for c in comments if ": all: " in c]
@@ -76,7 +76,7 @@ def first_line(path, *options):
 
 
 def sentence_of(said):
-    """Returns the sentence on waits from the closing lines. The sentence must be among the last
+    """Returns the sentence about waits from the closing lines, where it must be one of the last
     three lines."""
     found = [line[len("krait: "):] for line in said.splitlines()[-3:] if " of one CPU" in line or "waited for" in line]
     check(len(found) == 1, said)
@@ -95,8 +95,8 @@ def record(path, source, *options):
 
 @kit.case
 def works_and_sleeps():
-    """A program's sleeps count as "waited", its CPU time as "ran". The sentence on these times is
-    the first one of the report in each form, and comes first in the closing lines."""
+    """A program's sleeps count as "waited", its CPU time as "ran". The sentence about these times
+    comes first in each form of the report, and first in the closing lines."""
     with folder() as d:
         use, (ran, _, slept), said = record(d + "/o.pb.gz", WORKS)
         near("ran", use.ran, ran, 30)
@@ -133,7 +133,7 @@ def idle_service():
 
 @kit.case
 def without_a_sample():
-    """Of a program without a sample krait says that it waited all the time."""
+    """If a program has no sample at all, krait says that it waited all the time."""
     with folder() as d, python("import time; time.sleep(60)") as target:
         krait("record", "-o", d + "/o.pb.gz", "-d", 1, "-p", target.pid)
         check(re.match("python3 -c ran 0 %, waited for a CPU 0 %, for anything else (9[0-9]|100) %", first_line(d + "/o.pb.gz")),
@@ -143,11 +143,11 @@ def without_a_sample():
 @kit.case
 def busy():
     """A busy program doesn't count as waiting, however much CPU time other programs and the host
-    take. If it had at least half a CPU, there is no sentence on waits."""
+    take. If the program had at least half a CPU, krait prints no sentence about waits."""
     with folder() as d:
         use, (ran, _, _), said = record(d + "/o.pb.gz", TELL + "work(1.5)")
         near("ran", use.ran, ran, 60)
-        # The program may wait for files on a disk while it starts; 150 ms are allowed for that.
+        # The program may wait for files on a disk while it starts. The test allows 150 ms for that.
         check(use.waited < 150, "waited %d of %d ms" % (use.waited, use.wall))
         if use.ran > 0.55 * use.wall:
             for text in said, krait("report", d + "/o.pb.gz").stdout:
@@ -156,8 +156,8 @@ def busy():
 
 @kit.case
 def ready_without_a_cpu():
-    """Four programs share one CPU: each runs a quarter of the time, and the rest of its time counts
-    as waiting for a CPU."""
+    """Four programs share one CPU: each program runs a quarter of the time, and the rest of its
+    time counts as waiting for a CPU."""
     pin = "import os; os.sched_setaffinity(0, {%d})\nwhile True: pass" % max(os.sched_getaffinity(0))
     with folder() as d, python(pin) as target, python(pin), python(pin), python(pin):
         with open("/proc/%d/schedstat" % target.pid) as f:
@@ -166,7 +166,7 @@ def ready_without_a_cpu():
         with open("/proc/%d/schedstat" % target.pid) as f:
             after = f.read().split()
         use = uses(d + "/o.pb.gz")[0][0]
-        # The kernel's own counts are those of a time a little longer than the recording.
+        # The kernel's own counts cover a little more time than the recording.
         ran, queued = ((int(b) - int(a)) / 1e6 for a, b in zip(before[:2], after[:2]))
         check(0 < use.ran <= ran + 20 and 0 < use.queued <= queued + 20,
               "ran %d, queued %d, not %d, %d" % (use.ran, use.queued, ran, queued))
@@ -177,8 +177,9 @@ def ready_without_a_cpu():
 
 @kit.case
 def threads():
-    """The main thread waits for another thread, which works now and then and ends. The sentence has
-    the main thread's times. The process's CPU time includes that of the ended thread."""
+    """The main thread waits for another thread, which works now and then and ends later. The
+    sentence about waits has the main thread's times. The process's CPU time includes that of the
+    ended thread."""
     source = TELL + """
 def loop():
     for _ in range(4):
@@ -199,8 +200,8 @@ t.join()
 
 @kit.case
 def children():
-    """Of children that have ended, only the CPU time is known, from their samples, and not how long
-    they waited. So the sentence on waits is about the parent's main thread alone."""
+    """krait knows only the CPU time of children that have ended, from their samples, and not how
+    long they waited. So the sentence about waits has only the times of the parent's main thread."""
     source = "import os, time\n" + TELL + """
 for _ in range(2):
     if os.fork() == 0:
@@ -222,8 +223,9 @@ time.sleep(1)
 
 @kit.case
 def where_it_isnt_known():
-    """There is no sentence on waits for a format without comments, for a part of the time, or for a
-    merge with a file without comments. Two merged recordings have one sentence for both."""
+    """krait prints no sentence about waits for a format without comments, for a part of the time,
+    or for a merge with a file without comments. For two merged recordings it prints one sentence
+    about both."""
     with folder() as d:
         record(d + "/o.pb.gz", WORKS)
         for name in "o.folded", "o.speedscope.json":
@@ -237,8 +239,8 @@ def where_it_isnt_known():
 
 
 def held_least(path):
-    """Returns for which percentage of the wall time the GIL was certainly held, as the report says.
-    """
+    """Returns the percentage of the wall time in which the GIL was certainly held, as the report
+    says."""
     text = krait("report", path).stdout
     check("GIL, of the CPU time (waiting threads have none): held " in text, text)
     found = re.search(r"GIL held at least (\d+) % of the wall time \(not counting holders that sleep\)", text)
@@ -248,8 +250,8 @@ def held_least(path):
 
 @kit.case
 def gil_of_four_threads():
-    """Python code runs only with the GIL. So the GIL was held for the sum of the times that the
-    four threads ran."""
+    """Python code runs only with the GIL. So krait says that the GIL was held as long as the four
+    threads together ran."""
     source = TELL + """
 end = time.monotonic() + 1.5
 def loop():
@@ -266,8 +268,8 @@ for t in threads: t.join()
 
 @kit.case
 def gil_of_a_sleeper():
-    """A thread sleeps in C code that keeps the GIL, which is held nearly all the time. "held at
-    least" is less, because samples don't show a holder that sleeps."""
+    """A thread sleeps in C code that keeps the GIL, which is held nearly all the time. The report's
+    "held at least" is less than that, because samples don't show a holder that sleeps."""
     source = TELL + """
 import ctypes
 usleep = ctypes.PyDLL(None).usleep

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python package: what is in the wheel, which machines pip gives it to, and that installing and
-removing it leaves nothing."""
+"""The Python package: what the wheel contains, on which machines pip takes it, and that installing
+and removing it leaves nothing behind."""
 import base64
 import csv
 import functools
@@ -21,7 +21,7 @@ from kit import PYTHON, ROOT, Skip, check, folder
 MAKER = os.path.join(ROOT, "packaging", "wheel.py")
 BINARY = os.path.join(ROOT, "build", "static", "stripped", "krait")
 MOST_BYTES = 5 * 1000 * 1000
-# Code that prints whether the interpreter argv[1] is one for musl, and which of the wheels named in
+# Code that prints whether the interpreter argv[1] uses musl, and which of the wheels named in
 # argv[2:] its pip would take.
 MUSL_CODE = """
 import inspect, os, sys
@@ -34,7 +34,7 @@ platforms = list(_musllinux.platform_tags([arch] if many else arch))
 own = [tags.Tag("py3", "none", p) for p in platforms]
 print(len(own) > 0, *[Wheel(name).supported(own) for name in sys.argv[2:]])
 """
-# Code that prints the module that pytest would load as a plugin, and the krait that the modules
+# Code that prints which module pytest would load as a plugin, and which krait the modules would
 # call.
 PLUGIN_CODE = """
 from importlib.metadata import entry_points
@@ -83,9 +83,9 @@ def file_list(directory):
 
 @kit.case
 def contents():
-    """The wheel holds one executable program, which is byte for byte the built one, the modules
-    that call the program, and metadata. The wheel is under 5 MB, and the program needs no
-    library."""
+    """The wheel contains one executable program, which has the same bytes as the program that was
+    built, the modules that call the program, and metadata. The wheel is smaller than 5 MB, and
+    the program needs no library."""
     with zipfile.ZipFile(wheel()) as z:
         names = z.namelist()
         stem = os.path.basename(wheel()).split("-py3-")[0]
@@ -104,7 +104,7 @@ def contents():
 
 @kit.case
 def record():
-    """The file RECORD has every member's size and hash."""
+    """The wheel's file RECORD has the size and hash of every member."""
     with zipfile.ZipFile(wheel()) as z:
         name = next(n for n in z.namelist() if n.endswith("/RECORD"))
         rows = list(csv.reader(z.read(name).decode().splitlines()))
@@ -119,8 +119,8 @@ def record():
 
 @kit.case
 def tags():
-    """pip takes the wheel on this machine, and not that of the other architecture. The wheel's file
-    WHEEL says the same tags as the wheel's name."""
+    """pip on this machine takes the wheel, and doesn't take a wheel for the other architecture. The
+    file WHEEL names the same tags as the wheel's file name."""
     pip("--version")
     with zipfile.ZipFile(wheel()) as z:
         text = z.read(next(n for n in z.namelist() if n.endswith("/WHEEL"))).decode()
@@ -150,8 +150,8 @@ def musl():
 
 @kit.case
 def same_bytes():
-    """Two wheels of the same input are the same bytes at any time, because they have the time that
-    SOURCE_DATE_EPOCH gives."""
+    """Two wheels that are made of the same input at different times have the same bytes, because
+    their files have the time that SOURCE_DATE_EPOCH gives."""
     again = make_wheel(os.path.join(WORK.name, "again"))
     with zipfile.ZipFile(again) as z:
         check({i.date_time for i in z.infolist()} == {MOMENT}, "a member of the wheel has another time")
@@ -162,7 +162,7 @@ def same_bytes():
 @kit.case
 def installed():
     """pip installs the wheel into a fresh environment by its name alone. The installed krait runs,
-    and its removal leaves no file."""
+    and when it is removed no file stays."""
     with folder() as d:
         run(PYTHON, "-B", "-m", "venv", "--without-pip", d)
         before = file_list(d)
@@ -177,7 +177,7 @@ def installed():
 
 
 def pythons_prefix(environment, **variables):
-    """Calls krait as uv does. Returns sys.prefix of the `python3` that krait then runs."""
+    """Calls krait as uv does. Returns sys.prefix of the `python3` that krait runs."""
     bin_ = os.path.join(environment, "bin")
     env = dict({"PATH": bin_ + ":/usr/bin:/bin", "HOME": environment, "UV": "/usr/bin/uv"}, **variables)
     said = run(os.path.join(bin_, "krait"), "record", "-q", "-o", os.path.join(environment, "x.folded"), "--", "python3", "-c",
@@ -187,8 +187,8 @@ def pythons_prefix(environment, **variables):
 
 @kit.case
 def uvx():
-    """`uvx --from krait-profiler krait record -- python3` runs the user's Python, not that of the
-    environment made for krait."""
+    """`uvx --from krait-profiler krait record -- python3` runs the user's Python, not the Python of
+    the environment that uvx makes for krait."""
     with folder() as d:
         run(PYTHON, "-B", "-m", "venv", "--without-pip", d)
         into = ("--python", os.path.join(d, "bin", "python"))
@@ -225,8 +225,8 @@ def parts():
 
 @kit.case
 def source_archive():
-    """The source archive has the sources and knows its version without git. If it can't be built,
-    it says what it needs."""
+    """The source archive contains the sources and knows its version without git. If a program that
+    a build needs is missing, the build says what it needs."""
     with folder() as d:
         name = run(sys.executable, "-B", MAKER, "--sdist", d).strip()
         with tarfile.open(os.path.join(d, name)) as tar:
@@ -243,8 +243,8 @@ def source_archive():
 
 @kit.case
 def oldest_python():
-    """The oldest Python that the source archive allows packs the archive, and a wheel of the built
-    program."""
+    """With the oldest Python that the source archive allows, the source archive and a wheel can be
+    made."""
     with folder() as d:
         name = run(sys.executable, "-B", MAKER, "--sdist", d).strip()
         with tarfile.open(os.path.join(d, name)) as tar:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Typical causes of CPU time in real programs. Each part of this file is one helpers.py, whose
-step() takes some 10 ms. A program gets the part that is drawn. The report's first sentence must
-name a function that is marked here."""
+"""Typical causes of CPU time in real programs. Each part of this file is the text of a helpers.py,
+whose step() takes some 10 ms. The test draws a part and gives it to a program. The report's
+first sentence must name a function that has the comment "the cause" here."""
 # === quadratic
 def unique(rows):  # the cause
     seen = []

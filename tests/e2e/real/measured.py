@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures a program's truth: the CPU time that its threads take in `with measured:`. Each process
-writes its time to a file of its own."""
+"""Measures the truth about a program: the CPU time that its threads spend in `with measured:`. Each
+process writes this time to a file of its own."""
 import os
 import struct
 import threading
@@ -27,8 +27,8 @@ BEGAN = []
 
 
 def is_over():
-    """True if the program has run for long enough since it first called this function. Time in
-    which it had to wait for a CPU doesn't count."""
+    """True if the program has run for long enough since this function was first called. Time in
+    which the program had to wait for a CPU doesn't count."""
     with open("/proc/%d/schedstat" % os.getpid()) as f:
         queued = int(f.read().split()[1]) / 1e9
     BEGAN.append(time.monotonic() - queued)

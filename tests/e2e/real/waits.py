@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Typical waits of real programs. Each part of this file is one helpers.py, whose step() waits for
-some 0.3 s and computes nothing. The test provides the port, the pipe and the locked file on which
-step() waits."""
+"""Typical waits of real programs. Each part of this file is the text of a helpers.py, whose step()
+waits for some 0.3 s and computes nothing. The test provides the port, the pipe and the locked
+file on which step() waits."""
 # === sleeps
 import time
 

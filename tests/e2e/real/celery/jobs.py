@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tasks of a worker. `python jobs.py` puts them into the queue and keeps it filled."""
+"""The tasks of a celery worker. `python jobs.py` puts tasks into the queue and keeps the queue
+filled."""
 import os
 import time
 
@@ -25,8 +26,8 @@ def report(rows):
 if __name__ == "__main__":
     import jobs
 
-    # The file is written under another name first, because a worker would read it before it is
-    # complete.
+    # The files are written under another name first, because otherwise a worker could read them
+    # before they are complete.
     OUT = FOLDER + ".new"
     os.makedirs(OUT)
     jobs.app.conf.broker_transport_options["data_folder_out"] = OUT

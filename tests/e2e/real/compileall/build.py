@@ -7,8 +7,7 @@ import helpers
 
 
 class Skipped:
-    """compileall calls .search() of an object of this class to learn whether it must leave a file
-    out."""
+    """compileall calls .search() of such an object to learn whether it must leave a file out."""
 
     def search(self, path):
         with measured:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a notebook's cells in a kernel of its own, and prints the kernel's process number. The last
-cell doesn't end."""
+"""Runs a notebook's cells in a kernel that it starts, and prints the kernel's process number. The
+last cell never ends."""
 import sys
 
 from jupyter_client.manager import start_new_kernel

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The build backend of a package. pip calls it in a process of its own."""
+"""The build backend of a package. pip runs it in a process that pip starts for it."""
 import os
 import zipfile
 
