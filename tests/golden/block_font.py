@@ -11,7 +11,7 @@ import struct
 
 EM, ADVANCE = 1000, 500
 NAME = "Krait Blocks"
-HEIGHTS = range(200, 760, 70)  # heights of glyphs 2 to 9; 0 is .notdef, 1 is blank
+HEIGHTS = range(200, 760, 70)  # heights of the glyphs 2 to 9 (glyph 0 is .notdef, glyph 1 is blank)
 
 CONFIG = """<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
@@ -30,8 +30,8 @@ CONFIG = """<?xml version="1.0"?>
 
 
 def _block(height):
-    """Makes a simple glyph of one contour with four points. All points are on the curve, in
-    clockwise order."""
+    """Makes a simple glyph: a block of this height. Its one contour has four points, all of them on
+    the curve and in clockwise order."""
     points = [(50, 0), (50, height), (450, height), (450, 0)]
     xs = [b[0] - a[0] for a, b in zip([(0, 0)] + points, points)]
     ys = [b[1] - a[1] for a, b in zip([(0, 0)] + points, points)]
@@ -96,8 +96,8 @@ def font():
 
 
 def install(directory):
-    """Writes the font, and a configuration that has only this font, into @directory. Returns the
-    value for FONTCONFIG_FILE."""
+    """Writes the font, and a fontconfig file that has only this font, into @directory. Returns the
+    value for the environment variable FONTCONFIG_FILE."""
     directory = pathlib.Path(directory)
     (directory / "blocks.ttf").write_bytes(font())
     config = directory / "fonts.conf"

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A headless Chromium driven through its DevTools pipe (fds 3 and 4, JSON ended by NUL).
-
-Needs nothing but Python's standard library, so that a page can be tested wherever there is a
+"""A headless Chromium, driven through its DevTools pipe (fds 3 and 4, JSON that ends with NUL).
+This module needs only Python's standard library, so that pages can be tested wherever there is a
 Chromium."""
 
 import atexit
@@ -16,7 +15,8 @@ import time
 
 
 def folder():
-    """Returns the folder for a test's pages: $KEEP, or one that is removed when the test ends."""
+    """Returns the folder for a test's pages: $KEEP, or a new folder that is removed when the test
+    ends."""
     if os.environ.get("KEEP"):
         return os.environ["KEEP"]
     made = tempfile.mkdtemp(prefix="krait-page-")
@@ -25,15 +25,15 @@ def folder():
 
 
 def find():
-    """Returns the path of a Chromium, or None. The environment variable CHROMIUM names another one.
-    """
+    """Returns the path of a Chromium, or None if there is none. The environment variable CHROMIUM
+    names another one."""
     names = (os.environ.get("CHROMIUM", "chromium"), "chromium-browser", "google-chrome")
     return next((p for p in map(shutil.which, names) if p), None)
 
 
 class Browser:
-    """One page in a browser. Messages of its console and uncaught exceptions are collected in
-    .errors. @fonts: a fontconfig file that replaces the machine's."""
+    """One page in a browser. .errors collects messages of the page's console and uncaught
+    exceptions. @fonts: a fontconfig file that replaces the machine's."""
 
     def __init__(self, width=1200, height=800, dark=False, scrollbars=False, fonts=None):
         self.errors = []
@@ -57,8 +57,8 @@ class Browser:
         self.come, from_write = os.pipe()
 
         def wire():
-            # Both descriptors are first moved to numbers above 4, because they may be 3 or 4
-            # themselves.
+            # Both descriptors are first moved to numbers above 4, because a descriptor may itself
+            # be 3 or 4.
             a, b = os.dup(to_read), os.dup(from_write)
             while a < 5:
                 a = os.dup(a)
@@ -140,7 +140,7 @@ class Browser:
     def resize(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride",
                   {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
-        # the browser's own resize event may come later
+        # This sends the event itself, because the browser's own resize event may come later.
         self.js("window.dispatchEvent(new Event('resize'))")
 
     def scheme(self, dark, media=""):
@@ -158,8 +158,8 @@ class Browser:
             self._event(self._receive(60))
 
     def js(self, expression, wait=False):
-        """Evaluates an expression and returns its value. With @wait the expression is a promise,
-        and its result is returned."""
+        """Evaluates a JavaScript expression and returns its value. With @wait the expression is a
+        promise, and its result is returned."""
         result = self.call("Runtime.evaluate", {"expression": expression, "returnByValue": True, "awaitPromise": wait})
         if "exceptionDetails" in result:
             raise RuntimeError(json.dumps(result["exceptionDetails"])[:800])

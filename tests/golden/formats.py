@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """formats.py KRAIT DIRECTORY RECORDING...: krait report writes recordings in every format.
 
-Each output is read back here, by the format's own reader where Python has it (pstats), else by the
-format's published rules. Every function, thread and time must be as in the recording, which
-tests/oracle/judge/pprof.py reads. viewers.py asks the viewers themselves.
-"""
+This test reads each output back: with the format's own reader if Python has one (pstats), else by
+the format's published rules. Every function, thread and time must be as in the recording, which
+tests/oracle/judge/pprof.py reads. viewers.py runs the viewers themselves."""
 
 import collections
 import json
@@ -70,8 +69,8 @@ def check_speedscope(name, truth, path):
 
 
 def numbered(threads):
-    """Returns the sums with "?" in place of thread ids that aren't numbers. krait gives such
-    threads unused numbers, so only their sums can be compared."""
+    """Returns the sums with "?" in place of each thread id that isn't a number. krait gives such a
+    thread an unused number, so only the sum over these threads can be compared."""
     out = collections.Counter()
     for ids, value in threads.items():
         known = all(i.isdigit() and int(i) < 1 << 22 for i in ids)
@@ -143,8 +142,8 @@ def check_firefox(name, truth, path):
 
 
 def check_trace(name, truth, path):
-    """Checks Perfetto's rules: E ends the last B of its thread that is open, and times don't go
-    back."""
+    """Checks Perfetto's rules for traces: an E event ends the last open B event of its thread, and
+    times never go back."""
     d = load(path)
     wrong, open_slices, last = [], collections.defaultdict(list), collections.defaultdict(int)
     got = collections.defaultdict(lambda: [0, 0])
@@ -181,7 +180,7 @@ def check_trace(name, truth, path):
     result(f"{name} trace functions, files", difference(want, dict(got)))
     want, first = collections.Counter(), {}
     for s in in_time:
-        # a sample without frames isn't in the file, because a slice needs a name
+        # a sample without frames isn't in the file, because a slice of a trace needs a name
         if truth.profile.stack(s):
             want[truth.thread(s)] += s.values[truth.value]
         first[truth.thread(s)] = min(s.labels["time"], first.get(truth.thread(s), 1 << 62))
@@ -223,7 +222,7 @@ def check_pstats(name, truth, path):
 
 
 def content(path):
-    """Returns all contents of a recording, in an order that doesn't depend on the file's."""
+    """Returns all contents of a recording, in an order that doesn't depend on the file's order."""
     p = pprof.read(path)
     samples = collections.Counter()
     for s in p.samples:
@@ -237,7 +236,7 @@ def content(path):
 
 def check_jsonl(name, recording, path, directory):
     with open(path, encoding="utf-8") as f:
-        # splitlines() splits at every character that some program takes for the end of a line
+        # splitlines() also splits at every character that some programs take for the end of a line
         lines = f.read().splitlines()
     result(f"{name} jsonl is JSON, line by line",
            [line for line in lines if not isinstance(json.loads(line), dict)])
@@ -250,7 +249,8 @@ def check_jsonl(name, recording, path, directory):
 
 
 def check_folded(name, truth, path):
-    """Checks that each stack is one line: `;` between frames, the count after the last blank."""
+    """Checks that each stack of a folded file is one line: `;` between frames, the count after the
+    last blank."""
     wrong, total = [], 0
     with open(path, encoding="utf-8", newline="") as f:
         text = f.read()
@@ -272,8 +272,8 @@ ODD = ["f" * 4000, "a;b", "line\nbreak", "tab\there", "quo\"te'\\", "<module>", 
 
 
 def odd_recording(path):
-    """Writes a profile that has all odd names as names of functions, files, threads and processes,
-    and recursion, and samples without times."""
+    """Writes a profile in which functions, files, threads and processes have all the odd names,
+    with recursion and with samples without times."""
     w = pprof.Writer()
     base = w.location("[python 3.12]", "<module>", "/srv/app.py", 1, 3, 1)
     kinds = ["[python 3.12]", "/usr/lib/libodd;\n.so", "[kernel]", "[jit]", "[gc]", "[krait]"]
@@ -299,8 +299,8 @@ def odd_recording(path):
 
 
 def stacks(truth, in_time=False):
-    """Returns the times of each stack; a stack is known by names and files. @in_time leaves out
-    samples that have no time or no frames."""
+    """Returns {stack: times}, where a stack is known by its frames' names and files. @in_time
+    leaves out samples that have no time or no frames."""
     sums = collections.Counter()
     for sample, stack in truth.stacks:
         if in_time and ("time" not in sample.labels or not stack):
@@ -310,7 +310,7 @@ def stacks(truth, in_time=False):
 
 
 def check_back(name, truth, path):
-    """krait reads the file that it has written. Every stack has its time."""
+    """krait can read the file that it has written, and every stack has its time."""
     kind = path.split(".")[-2]
     result(f"{name} {kind} read back", difference(stacks(truth, kind == "trace"),
                                                   stacks(Truth(convert(path, path + ".pb.gz")))))
@@ -336,7 +336,7 @@ def main():
     KRAIT, directory, recordings = sys.argv[1], sys.argv[2], sys.argv[3:]
     odd = os.path.join(directory, "odd-made.pb.gz")
     odd_recording(odd)
-    # pprof.py refuses bytes that aren't UTF-8. So krait first writes the profile anew, as UTF-8.
+    # pprof.py refuses bytes that aren't UTF-8. So krait first writes the profile again, as UTF-8.
     odd = convert(odd, os.path.join(directory, "odd.pb.gz"))
     for path in [odd] + recordings:
         check(os.path.basename(path).split(".")[0], path, directory)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Reads back every format that krait writes: of a made-up recording with odd names, and of a real
-# program's recording if krait may record here. Then the viewers themselves read them. KEEP=DIR
-# leaves the files there.
+# Checks every format that krait writes, by reading the files back: those of a made-up recording
+# with odd names, and those of a real program's recording if krait may record on this machine. After
+# that the viewers' own code reads the files. KEEP=DIR leaves the files in DIR.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 KRAIT=${KRAIT:-build/release/krait}

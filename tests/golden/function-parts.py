@@ -5,9 +5,9 @@ import collections
 import subprocess
 import sys
 
-# The share of parts whose owner must be found; the second number holds if there are fewer than 100
-# parts. Some owners can't be found: no jump leads to the part (landing pads, tables of addresses),
-# or several parts are folded into one.
+# The share of parts whose owner krait must find; the second number holds for a file with fewer than
+# 100 parts. Some owners can't be found: no jump leads to the part (landing pads, tables of
+# addresses), or several parts are folded into one.
 LEAST = 0.85, 0.5
 
 tool, name, stripped, debug = sys.argv[1:]

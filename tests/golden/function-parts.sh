@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# function-parts.sh: the owners of parts of functions that a compiler has put elsewhere (X.cold), in
-# stripped interpreters; the truth is their debug file's symbols.
+# function-parts.sh: checks to which functions krait assigns the parts that a compiler has put
+# elsewhere (X.cold), in stripped interpreters; the truth is the symbols in their debug files.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
 
-check() { # check NAME PATH: checks the parts of functions in a file
+check() { # check NAME PATH: checks the parts of functions in the file PATH
 	local file id debug
 	file=$("$2" -W ignore -c "$INTERPRETER_FILE") || { echo "FAIL function-parts $1: it doesn't run"; return 1; }
 	id=$(readelf -n "$file" | awk '/Build ID/ { print $3 }')

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""hostile_files.py: small files that claim far more than their size are refused or read within
-seconds of CPU time (the limits are ten times the time of a slow machine) and in little memory.
-Damaged files are refused with the byte and the field."""
+"""hostile_files.py: small files that claim far more than their size. krait refuses each or reads it
+within seconds of CPU time (the limits are ten times what a slow machine needs) and in little
+memory. It refuses damaged files with a message that names the byte and the field."""
 import gzip
 import json
 import os
@@ -20,32 +20,32 @@ failed = False
 
 
 def krait(*args, **kw):
-    """Runs krait with MEMORY bytes of address space. If krait needs more, it ends with an error
+    """Runs krait with MEMORY bytes of address space. If krait needs more, it fails with an error
     that the test doesn't expect."""
     return subprocess.run([KRAIT, *args], capture_output=True, check=False,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY)), **kw)
 
 
 def trace(n):
-    """Makes a trace of @n slices, each within the slice before, so that each beginning and each end
-    makes another stack."""
+    """Makes a trace of @n slices, each within the slice before, so that the stack changes at each
+    beginning and at each end."""
     return {"traceEvents": [{"ph": "X", "name": "f%d" % i, "pid": 1, "tid": 1, "ts": i, "dur": 2 * (n - i)} for i in range(n)]}
 
 
 def trace_of_threads(n, threads):
-    """Makes a trace of many threads that all have the same @n stacks."""
+    """Makes a trace of many threads. Each of them has the same @n stacks."""
     return {"traceEvents": [{"ph": "X", "name": "f", "pid": 1, "tid": t, "ts": i, "dur": 2 * (n - i)}
                             for t in range(threads) for i in range(n)]}
 
 
 def trace_samples(n, threads):
-    """Makes a chain of @n frames. In each thread, there is a sample of the chain's end."""
+    """Makes a trace with a chain of @n frames. Each thread has a sample at the chain's end."""
     return {"traceEvents": [], "stackFrames": {str(i): {"name": "f", "parent": i - 1} for i in range(n)},
             "samples": [{"sf": n - 1, "ts": t, "pid": 1, "tid": t} for t in range(threads)]}
 
 
 def firefox(n, threads=1):
-    """Makes a chain of @n stacks. Each thread has a sample of each stack."""
+    """Makes a Firefox profile with a chain of @n stacks. Each thread has a sample of each stack."""
     return {"meta": {"preprocessedProfileVersion": 60, "startTime": 0}, "libs": [],
             "shared": {"stackTable": {"frame": [0] * n, "prefix": [None] + list(range(n - 1))},
                        "frameTable": {"func": [0]}, "funcTable": {"name": [0]}, "stringArray": ["f"]},
@@ -53,21 +53,23 @@ def firefox(n, threads=1):
 
 
 def speedscope(n):
-    """Makes @n frames that are opened one after the other, and then closed."""
+    """Makes a speedscope profile in which @n frames are opened one after the other, and then
+    closed."""
     events = [{"type": "O", "at": i, "frame": 0} for i in range(n)] + [{"type": "C", "at": n + i, "frame": 0} for i in range(n)]
     return {"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}]},
             "profiles": [{"type": "evented", "name": "x", "unit": "milliseconds", "startValue": 0, "endValue": 2 * n, "events": events}]}
 
 
 def cpuprofile(n):
-    """Makes a chain of @n nodes, with a sample of each node."""
+    """Makes a V8 profile (.cpuprofile) with a chain of @n nodes, and a sample of each node."""
     frame = {"functionName": "f", "scriptId": "1", "url": "x.js", "lineNumber": 1, "columnNumber": 1}
     return {"nodes": [{"id": i + 1, "callFrame": frame, "children": [i + 2] if i + 1 < n else []} for i in range(n)],
             "startTime": 0, "endTime": n, "samples": list(range(1, n + 1)), "timeDeltas": [1] * n}
 
 
 def bomb(path):
-    """Writes four hundred megabytes in four hundred thousand bytes."""
+    """Writes a compressed file of four hundred thousand bytes that unpacks to four hundred
+    megabytes."""
     with gzip.open(path, "wb", compresslevel=9) as f:
         for _ in range(100):
             f.write(b"f 1\n" * 1000000)
@@ -77,7 +79,7 @@ CASES = (
     ("trace", lambda: trace(20000), 5, "nested far deeper"),
     ("trace-100000", lambda: trace(100000), 10, "nested far deeper"),
     ("trace-threads", lambda: trace_of_threads(5000, 20), 10, "nested far deeper"),
-    ("trace-12000", lambda: trace(12000), 10, None),  # more calls than V8's stack has room for
+    ("trace-12000", lambda: trace(12000), 10, None),  # V8's stack hasn't room for so many calls
     ("trace-samples-threads", lambda: trace_samples(10000, 20000), 10, "far deeper"),
     ("trace-samples", lambda: trace_samples(10000, 2), 10, None),
     ("firefox", lambda: firefox(65000), 5, "far deeper"),
@@ -114,8 +116,8 @@ def check(directory, name, make, limit, words):
 
 
 def message(number, data):
-    """Makes a field of a protocol buffer. If @data is a number, makes only a length, without bytes.
-    """
+    """Makes a field of a protocol buffer. If @data is a number, makes only the field's head with
+    this length, without the bytes."""
     n, head = data if isinstance(data, int) else len(data), b""
     while n > 127:
         head, n = head + bytes([n & 127 | 128]), n >> 7
@@ -127,17 +129,18 @@ def node(i, *children):
 
 
 def prefixes(*prefix):
-    """Makes a Firefox profile whose stack table has these prefixes."""
+    """Makes a Firefox profile whose stack table has these values in its column "prefix"."""
     profile = firefox(len(prefix))
     profile["shared"]["stackTable"]["prefix"] = prefix
     return json.dumps(profile).encode()
 
 
-# the first fields of a pprof file
+# the fields with which a pprof file begins
 HEAD = message(1, b"\x08\x01\x10\x02") + message(6, b"") + message(6, b"cpu") + message(6, b"nanoseconds")
 LINES = b'{"type":"krait","version":1,"sample_types":[{"type":"cpu","unit":"x"}]}\n{"type":"mapping","id":1,"name":"x"}\n'
 TEN_GB = 10 ** 10
-DAMAGED = (  # each file: name, bytes, and the place and the fault that the message must name
+# each damaged file: its name, its bytes, and the place and the fault that krait's message must name
+DAMAGED = (
     ("pprof-10-gb", HEAD + message(2, TEN_GB), "pprof: byte %d: Profile: field 2 says 10000000000 bytes" % len(HEAD)),
     ("pprof-string-10-gb", HEAD + message(6, TEN_GB), "pprof: byte %d: Profile: field 6 says" % len(HEAD)),
     ("pprof-inner-10-gb", HEAD + message(2, message(1, TEN_GB)), "pprof: byte %d: Sample: field 1 says" % (len(HEAD) + 2)),
@@ -159,8 +162,8 @@ DAMAGED = (  # each file: name, bytes, and the place and the fault that the mess
 
 
 def refused(directory, name, data, words):
-    """Checks that krait refuses a file with one sentence, which contains @words and names a byte or
-    a line."""
+    """Checks that krait refuses the file @name with one sentence, which contains @words and names a
+    byte or a line."""
     global failed
     path = os.path.join(directory, name)
     with open(path, "wb") as f:
@@ -173,7 +176,8 @@ def refused(directory, name, data, words):
 
 
 def cuts(directory):
-    """Files that krait wrote are cut at many places: krait refuses each, and names the place."""
+    """Files that krait wrote are cut off at many places: krait refuses each of them, and names the
+    place."""
     whole = os.path.join(ROOT, "tests", "golden", "go-cpu.pb.gz")
     for ext, words in (("pb.gz", "gzip data ends early"), ("jsonl", "JSON lines: line"), ("speedscope.json", "speedscope: "), ("firefox.json", "firefox: "),
                        ("svg", "recording"), ("html", "recording")):
@@ -201,7 +205,7 @@ def cut_line(directory):
 
 
 def large(directory):
-    """Reads a file of 10 GB, nearly all of it a hole."""
+    """krait reads a file of 10 GB, nearly all of which is a hole."""
     global failed
     path = os.path.join(directory, "large.pb.gz")
     with open(os.path.join(ROOT, "tests", "golden", "go-cpu.pb.gz"), "rb") as f, open(path, "wb") as out:
@@ -213,7 +217,7 @@ def large(directory):
 
 
 def not_text(directory):
-    """Reads names that aren't UTF-8, in each format that is text: the output is UTF-8."""
+    """krait reads names that aren't UTF-8, in each format that is text: its output is UTF-8."""
     global failed
     bad = b"\xff\xc3(\xed\xa0\x80\xf8"
     for name, data in (("folded", b"main;f%s (/srv/%s.py:3) 5\n" % (bad, bad)), ("jsonl", LINES + b'{"type":"frame","id":1,"mapping":1,"name":"%s"}\n'

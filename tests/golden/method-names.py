@@ -7,8 +7,8 @@ import re
 import subprocess
 import sys
 
-# {symbol: the names that krait may read for it}, from CPython's sources. Each is the name in at
-# least one version.
+# For each symbol of CPython: the names that krait may read for it out of the tables. Each is the
+# name in at least one version.
 KNOWN = {"builtin_chr": ["chr"], "builtin_len": ["len"], "list_sort": ["list.sort"],
          "list_append": ["list.append"], "dict_get": ["dict.get", "get"],
          "unicode_join": ["str.join", "unicode.join"], "string_join": ["str.join"],
@@ -48,8 +48,8 @@ def main():
     wrong = [] if n == total else [f"{total - n} names of no function"]
     known = [r for r in rows if r[1] in KNOWN]
     wrong += [f"{s} is {name}" for _, s, name, _, _ in known if name not in KNOWN[s]]
-    # Only the collector's own functions, and the one that runs gc.callbacks, may get the name of
-    # the collector.
+    # Only the functions of the garbage collector itself, and the function that runs gc.callbacks,
+    # may get the collector's name.
     wrong += [f"{s} is the collector" for _, s, name, _, _ in rows if name == "gc_collect_main"
               and not re.match("collect|gc_collect|_PyGC_Collect|invoke_gc_callback", s)]
     # Several symbols may have the same address, because compilers merge functions with equal code.

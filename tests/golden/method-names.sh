@@ -1,12 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # method-names.sh: compares the names that krait reads out of a stripped interpreter's tables with
-# the symbols of the file before it was stripped, for every interpreter here that has symbols.
+# the symbols of the file before it was stripped, for every interpreter of this machine that has
+# symbols.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh
 
-check() { # check NAME PATH: checks the names of a file
+check() { # check NAME PATH: checks the names that krait reads out of the interpreter PATH
 	local file
 	file=$("$2" -W ignore -c "$INTERPRETER_FILE") || { echo "FAIL method-names $1: it doesn't run"; return 1; }
 	if [ "$(nm "$file" 2>/dev/null | wc -l)" = 0 ]; then

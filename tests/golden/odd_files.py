@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""odd_files.py: files of other tools with faults in them. Their totals are known by arithmetic, and
-krait must say what it left out."""
+"""odd_files.py: files of other tools with faults in them. The test knows their totals by
+arithmetic, and krait must say what it left out."""
 import json
 import os
 import subprocess
@@ -29,14 +29,15 @@ def krait(*args, stdin=b""):
 
 
 def report(text, *args):
-    """Returns the report, as JSON, on a file with this text or these bytes. If krait refuses the
-    file, "all" has the error."""
+    """Returns `krait report --json` of a file that has this text or these bytes. If krait refuses
+    the file, "all" has the error."""
     out = krait("report", "-", "--json", *args, stdin=text if isinstance(text, bytes) else text.encode())
     return json.loads(out) if out.startswith("{") else {"all": out, "notes": [], "functions": [], "unit": "", "value": ""}
 
 
 def says(name, text, all_of_it, notes=(), *args):
-    """Checks the total, and that the reports as text and as Markdown also say what is left out."""
+    """Checks the report's total, and that the reports as text and as Markdown also say what is left
+    out."""
     got = report(text, *args)
     plain, md = (krait("report", "-", *args, *more, stdin=text if isinstance(text, bytes) else text.encode())
                  for more in ((), ("--format", "md")))
@@ -45,7 +46,7 @@ def says(name, text, all_of_it, notes=(), *args):
 
 
 def trace(*events):
-    """Makes a trace of events that are given as text, so that they needn't be valid JSON."""
+    """Makes a trace of events. Each event is given as text, so that it needn't be valid JSON."""
     return '{"traceEvents":[%s]}' % ",".join(events)
 
 
@@ -70,8 +71,8 @@ def traces(work):
 
 
 def hermes(work):
-    """A trace as Hermes' sampling profiler writes it is read: numbers are texts, samples come
-    before the frames that they refer to, and each thread has a slice without length."""
+    """krait reads a trace as Hermes' sampling profiler writes it: numbers are texts, samples come
+    before the frames to which they refer, and each thread has a slice without length."""
     def sample(ts, frame, tid="7", **more):
         return dict({"cpu": "-1", "name": "", "ts": str(ts), "pid": 1, "tid": tid, "weight": "1", "sf": frame}, **more)
     named = [{"name": "thread_name", "ph": "M", "pid": 1, "ts": "100", "tid": tid, "args": {"name": name}} for tid, name in (("7", "mqt_js"), ("8", "worker"))]
@@ -108,7 +109,7 @@ def close(a, b):
 
 
 def fractions(work):
-    """Counts with fractions are read, and every format that has counts keeps them."""
+    """krait reads counts with fractions, and every format that has counts keeps the fractions."""
     many = "".join("main;f%d 0.4\n" % i for i in range(100))
     flame = "foo;bar;baz 0.156\nfoo;foo;bar;baz 0.98\nfoo;bar;baz 0.343\nfoo;foo;bar;baz 0.888\n"
     weights = json.dumps({"$schema": "https://www.speedscope.app/file-format-schema.json", "shared": {"frames": [{"name": "f"}, {"name": "g"}]},
@@ -128,8 +129,8 @@ def fractions(work):
 
 
 def negatives(work):
-    """Profiles with values below 0 are read, as pprof -diff_base and Go's heap?seconds= write them
-    for a comparison of two profiles."""
+    """krait reads profiles with values below 0, as pprof -diff_base and Go's heap?seconds= write
+    them for a comparison of two profiles."""
     w = pprof.Writer()
     main, work_, other = (w.location("[python 3.12]", name, "/srv/app.py", i, i, 0) for i, name in enumerate(("main", "work", "other"), 1))
     w.sample([main, work_], {}, -5000)
@@ -153,7 +154,7 @@ def negatives(work):
     with open(os.path.join(work, "n.speedscope.json"), encoding="utf-8") as f:
         check("negative-speedscope-sum", sum(sum(p["weights"]) for p in json.load(f)["profiles"]) == -3990)
     krait("report", path, "--value", "samples", "-o", os.path.join(work, "n.svg"))
-    # of 6,050 functions that changed, only 1,030 are drawn
+    # of 6,050 functions that changed, the picture has only 1,030
     with open(os.path.join(work, "n.svg"), encoding="utf-8") as f:
         picture = f.read()
     check("negative-svg", ">-3,990 samples: 1,030 more, which is drawn, and 5,020 less<" in picture and
@@ -194,8 +195,8 @@ def several_values(work):
 
 
 def through_speedscope(work):
-    """Names of other languages are the same after a conversion to speedscope's format and back,
-    with any file and line."""
+    """Functions of other languages have the same names, files and lines after a conversion to
+    speedscope's format and back."""
     w = pprof.Writer()
     places = [("", "", 0), ("", "", 745), ("", "Thread.java", 745), ("", "java/lang/Thread", 7), ("", "java/lang/Thread", 0), ("/lib/libjvm.so", "", 12)]
     w.sample([w.location(mapping, "java/lang/Thread.run", file, 0, line, 0) for mapping, file, line in places], {}, 5)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """owners.py: the report's rows of threads and processes. If there are more rows than fit, names
-that differ only in numbers share a row. The truth is the sum over the samples that were written."""
+that differ only in numbers share a row. The truth is the sum over the samples that the test
+wrote."""
 import os
 import re
 import subprocess
@@ -24,7 +25,7 @@ def check(name, true, words=""):
 
 
 def write(path, owners):
-    """Writes a profile. owners: (process, thread, samples)."""
+    """Writes a profile. @owners has (process, thread, samples) for each of its rows."""
     w = pprof.Writer()
     frame = w.location("[python 3.12]", "work", "/srv/app.py", 1, 2, 0)
     for i, (process, thread, n) in enumerate(owners):
@@ -34,7 +35,7 @@ def write(path, owners):
 
 
 def rows(path, *args):
-    """Returns {name: percent} of the last table, in order."""
+    """Returns {name: percent} of the last table of `krait report`, in the table's order."""
     done = subprocess.run([KRAIT, "report", path, *args], capture_output=True, timeout=60,
                           env=dict(os.environ, COLUMNS="100"))
     text = done.stdout.decode()
@@ -57,7 +58,7 @@ def main():
         check("room for all", len(got) == 334 and "Thread-7 (process_request_thread) (tid 1006)" in got, str(len(got)))
         got = subprocess.run([KRAIT, "report", path, "--per-thread", "--format", "md"], capture_output=True).stdout.decode()
         check("markdown", "<code>Thread-N (process&#95;request&#95;thread)</code>, 331 threads |" in got, got)
-        # Names without numbers keep their rows. The last row counts the threads that don't fit.
+        # Names without numbers don't share rows. The last row counts the threads that don't fit.
         write(path, [("p", "abcdefgh"[i % 8] + "x", 10 + i % 8) for i in range(80)])
         got = rows(path, "--per-thread", "-n", "5")
         check("the rest", list(got) == [c + "x, 10 threads" for c in "hgfed"] + ["30 more"] and abs(got["30 more"] - 100 * 33 / 108) < .06, str(got))

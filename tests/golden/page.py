@@ -44,7 +44,7 @@ def equal(got, want, what):
 # The tests from here on need no browser.
 
 def self_contained():
-    """The page's file refers to nothing outside. Its security policy allows only its own script and
+    """A page refers to nothing outside its file. Its security policy allows only its own script and
     style."""
     for path in sorted(pages.glob("*.html")):
         text = path.read_text()
@@ -62,8 +62,8 @@ def self_contained():
 
 
 def recording():
-    """Reads the recording in shares.html with a reader other than krait's. The recording has the
-    samples that the test wrote by hand."""
+    """A reader other than krait's reads the recording in shares.html, and finds the samples that
+    the test wrote by hand."""
     text = (pages / "shares.html").read_text()
     data = text.split('id="krait-recording">', 1)[1].split("<", 1)[0]
     profile = pprof.Profile(gzip.decompress(base64.b64decode(data)))
@@ -77,8 +77,8 @@ def recording():
 # The tests from here on need a browser.
 
 def made(name, samples, values=(("samples", "count"),), **head):
-    """Makes a page of @samples: (frames, labels, values[, time]). A frame is a name, for a function
-    of app.py, or a dict of all its members."""
+    """Makes a page of @samples: (frames, labels, values[, time]). A frame is given as the name of a
+    function in app.py, or as a dict of all members."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": t, "unit": u} for t, u in values], "duration_nanos": 10 ** 9, **head}]
     for i, (stack, of, amounts, *when) in enumerate(samples, 1):
         frames = [{"mapping": "[python 3.12]", "file": "/srv/app.py", "name": f} if isinstance(f, str) else f for f in stack]
@@ -103,8 +103,8 @@ def until(b, condition, what):
 
 
 def open_page(b, name, fragment="", code="all"):
-    """Opens a page with a row for each native function and a box for each frame, because the truth
-    is in whole stacks. With @code "", the page is opened in the way that a reader first sees it."""
+    """Opens a page in which each native function has a row and each frame has a box, because the
+    truth is in whole stacks. With @code "", opens the page as a reader first sees it."""
     b.open("/dev/null")
     words = [word for word in (code and "code=" + code, code and "library=" not in fragment and "library=shown", fragment.lstrip("#")) if word]
     b.open(pages / name, "#" + "&".join(words) if words else "")
@@ -112,7 +112,7 @@ def open_page(b, name, fragment="", code="all"):
 
 
 def rows(b):
-    """Returns name, self and total of the table's rows."""
+    """Returns (name, self, total) of each row of the table."""
     return b.js("""[...document.querySelectorAll('#table tbody tr:not(.group)')].map((tr) => [
         tr.querySelector('.name').textContent,
         ...[...tr.querySelectorAll('.share')].map((e) => e.textContent.replace('\\u00a0', ' '))])""")
@@ -138,8 +138,8 @@ def press(b, label):
 
 
 def at(b, share, depth):
-    """Returns the point (x, y) in row @depth of the picture, at @share (0 to 1) of the picture's
-    width."""
+    """Returns the point (x, y) in row @depth of the picture. @share, from 0 to 1, is the place on
+    the picture's width."""
     x, y, w, h = b.js("(() => { const r = document.querySelector('#canvas').getBoundingClientRect();"
                       "return [r.x, r.y, r.width, r.height]; })()")
     return x + w * share, y + (depth + 0.5) * ROW
@@ -160,7 +160,7 @@ def no_errors(b):
 
 
 def numbers(b):
-    """The table's shares equal those of the samples that the test wrote by hand."""
+    """The shares in the table equal those of the samples that the test wrote by hand."""
     open_page(b, "shares.html")
     equal(rows(b), [["a", "50.0 %", "50.0 %"], ["deflate", "25.0 %", "25.0 %"],
                     ["do_syscall_64", "15.0 %", "15.0 %"], ["b", "10.0 %", "30.0 %"],
@@ -178,8 +178,8 @@ def numbers(b):
 
 
 def python_functions(b):
-    """In a page as a reader first sees it, native code counts as its Python caller's own: main
-    calls deflate (25 of 100 samples) and do_syscall_64 (15)."""
+    """On a page as a reader first sees it, native code counts for its Python caller's own share:
+    main calls deflate (25 of 100 samples) and do_syscall_64 (15)."""
     open_page(b, "shares.html", code="")
     whole = [["a", "50.0 %", "50.0 %"], ["main", "40.0 %", "100.0 %"], ["b", "10.0 %", "30.0 %"]]
     equal(rows(b), whole, "Python functions")
@@ -204,7 +204,7 @@ def python_functions(b):
 
 
 def zoom(b):
-    """A box is zoomed by click, wheel and keys. Boxes are drawn widest first: a 30, b 30, deflate
+    """A click, the wheel and keys zoom to a box. Boxes are drawn widest first: a 30, b 30, deflate
     25, do_syscall_64 15."""
     open_page(b, "shares.html")
     equal(crumbs(b), ["app.py"], "crumbs")
@@ -241,8 +241,8 @@ def search(b):
 
 
 def installed_twice(b):
-    """A library that is installed for two Pythons and in two virtual environments is one module;
-    search finds Python's dotted names."""
+    """A library that is installed for two Pythons and in two virtual environments is one module.
+    Search finds Python's dotted names."""
     def frame(name, file):
         return {"mapping": "[python 3.12]", "file": file, "name": name}
     stacks = [(3, "dumps", "/opt/a/lib/python3.13/json/encoder.py"), (2, "dumps", "/opt/b/lib/python3.9/json/encoder.py"),
@@ -310,8 +310,8 @@ def weighed(b):
 
 
 def periods(b):
-    """In merged recordings samples have several periods. Then the page doesn't compute a number of
-    samples by dividing the time by one of them."""
+    """In merged recordings samples have several periods. Then the page doesn't divide the time by
+    one of these periods to get a number of samples."""
     made("periods.html", [(["main", "f"], {}, [2, 2000000]), (["main", "g"], {}, [1, 3000000])], (("samples", "count"), ("cpu", "nanoseconds")),
          default_sample_type=1, period_type={"type": "cpu", "unit": "nanoseconds"}, period=1000000)
     for view, row, want in (("flame", 2, "total\t3.00 ms\t1\t60.0 %"), ("callers", 1, "total\t3.00 ms\t60.0 %"),
@@ -344,7 +344,7 @@ def keyboard(b):
 
 def turned(b):
     """A key and a button turn the picture: an icicle's root is at the top, a flame graph's at the
-    bottom. The arrow key that points to the callees works in both."""
+    bottom. In both, the arrow key that points towards the callees goes to a callee."""
     open_page(b, "shares.html")
     high = b.js("document.querySelector('#canvas').clientHeight") / ROW
 
@@ -366,8 +366,9 @@ def turned(b):
 
 
 def hover_line(b):
-    """A box shows its function's file, with the whole path, and the line of its def; so does the
-    title of the row in the table. (The row itself soon says which line takes the time.)"""
+    """The pointer on a box shows its function's file, with the whole path, and the line of its def.
+    The title of the function's row in the table shows these too. (The row itself soon says which
+    line takes the time.)"""
     made("def.html", [([{"mapping": "[python 3.12]", "file": "/srv/lib/deep/app.py", "name": "f", "start_line": 41, "line": 42}], {}, [5])])
     open_page(b, "def.html")
     assert tip_at(b, 0.5, 1).startswith("f\n/srv/lib/deep/app.py:41\n") and "line 42\t" in tip(b), tip(b)
@@ -376,8 +377,8 @@ def hover_line(b):
 
 
 def slept(b):
-    """If a recording has time off the CPU, the timeline shows when a thread slept. The thread ran
-    from 0 to 2 s and slept from 2 to 6 s, of 8 s."""
+    """If a recording has time off the CPU, the timeline shows when a thread slept. In the test the
+    thread ran from 0 to 2 s and slept from 2 to 6 s, of 8 s."""
     made("slept.html", [(["run"], {"thread": "t", "tid": "1"}, [10 ** 7, 0], 10 ** 7 * i) for i in range(200)] +
          [(["wait"], {"thread": "t", "tid": "1"}, [0, 10 ** 7], 10 ** 7 * i) for i in range(200, 600)],
          (("cpu", "nanoseconds"), ("off_cpu", "nanoseconds")), duration_nanos=8 * 10 ** 9)
@@ -417,9 +418,9 @@ def keyboard_in_controls(b):
 
 
 def chosen(b):
-    """Returns the timeline's range in seconds, from the page's address. None: the address has no
+    """Returns the timeline's range in seconds, from the page's address; None: the address has no
     range."""
-    # the address is written 200 ms later
+    # the page writes its state into the address 200 ms later
     b.js("new Promise((done) => setTimeout(done, 400))", wait=True)
     found = re.search(r"[#&]t=([^&]*)", b.js("location.hash"))
     return found and [round(float(t) / 1e9, 6) for t in found[1].split("-")]
@@ -448,7 +449,7 @@ def timeline(b):
         time.sleep(0.1)
         equal([r[0::2] for r in rows(b)], want, "after the click, " + button)
     # By keyboard: the first press of an arrow key chooses a tenth of the recording, here the first
-    # one. Shift with an arrow moves one end, Escape chooses all.
+    # tenth. Shift with an arrow moves one end, Escape chooses all.
     b.js("document.querySelector('#strip canvas').focus()")
     # the ranges that must result, in seconds; the recording has 10 s
     ranges = [[0, 1], [0.2, 1.2], [0.2, 1.4]]
@@ -461,7 +462,8 @@ def timeline(b):
 
 
 def printed(b):
-    """A print is light, whatever the screen is, and has the filters that apply to the numbers."""
+    """A printed page is light, whatever the screen is, and names the filters that apply to its
+    numbers."""
     def darkest():
         return b.js("""(() => ['#canvas', '#strip canvas'].map((name) => {
             const c = document.querySelector(name);
@@ -482,10 +484,11 @@ def printed(b):
     equal(b.js("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)", "paper")
     text = b.js("document.body.innerText.replace(/\\u00a0/g, ' ')")
     assert "0 ns – 5.00 s" in text and "of all is shown" in text and "Save" not in text, text
-    # as on paper: the page is narrower, and no resize event is reported
+    # imitates paper: the page is narrower, and no resize event is reported
     b.js("document.body.style.width = '700px'")
     wide, high = b.js("""(() => { const c = document.querySelector('#strip canvas'), r = c.getBoundingClientRect(); return [r.width / c.width, r.height / c.height]; })()""")
-    # Paper is narrower than the window. The timeline is drawn smaller in both directions alike.
+    # On paper, which is narrower than the window, the timeline is drawn smaller by the same factor
+    # in both directions.
     assert wide < 0.6 and abs(high - wide) < 0.02, (wide, high)
     b.js("document.body.style.width = ''")
     b.scheme(True)
@@ -496,8 +499,7 @@ def printed(b):
 
 
 def printed_more(b):
-    """A printed sandwich has room for both of its pictures, and the text of the search is printed.
-    """
+    """A printed sandwich has room for both of its pictures. The text of the search is printed."""
     made("deep.html", [([f"f{i}" for i in range(100)], {}, [5])])
     open_page(b, "deep.html", "#view=sandwich&f=50&q=f7")
     b.js("window.dispatchEvent(new Event('beforeprint'))")
@@ -515,7 +517,7 @@ def printed_more(b):
 
 
 def printed_deep(b):
-    """A print has all rows up to 1,800, and says how many are left out beyond that."""
+    """A printed picture has at most 1,800 rows, and says how many further rows are left out."""
     for n, left in ((400, 0), (2500, 2501 - 1800)):
         made("deep.html", [([f"f{i}" for i in range(n)], {}, [5])])
         for flip in ("", "#flip=1") if not left else ("",):
@@ -532,8 +534,7 @@ def printed_deep(b):
 
 
 def printed_whole(b):
-    """The printed picture begins on the first page, and no row of it is cut by the end of a
-    page."""
+    """The printed picture begins on the first page, and the end of a page of paper cuts no row."""
     made("deep.html", [([f"f{i}" for i in range(k)], {}, [1]) for k in (300, 400)])
     for fragment, first in ("#table=files", "f0"), ("#table=files&flip=1", "f399"), ("#table=files&view=sandwich&f=200", "f0"):
         open_page(b, "deep.html", fragment)
@@ -549,7 +550,8 @@ def printed_whole(b):
 
 
 def scrolled(b):
-    """A link keeps how far the pictures are scrolled. Printing doesn't change that."""
+    """A link to the page keeps how far the pictures are scrolled. Printing doesn't change how far
+    they are scrolled."""
     where = "['#flame', '#above'].map((e) => document.querySelector(e)).filter((e) => !e.hidden).map((e) => e.scrollTop)"
     made("deep.html", [([f"f{i}" for i in range(120)], {}, [5])])
     for fragment, places, want in (("", [500], "z=0~0~1~500"), ("#flip=1", [700], "z=0~0~1~%d"), ("#z=80~0~1", [0], "z=80~0~1~0"),
@@ -596,7 +598,7 @@ def whole_names(b):
         assert name in tip_at(b, 0.5, 1), tip(b)
         equal(b.js("(() => { const r = document.querySelector('#tip').getBoundingClientRect(), inner = document.querySelector('#tip b').getBoundingClientRect();"
                    "return r.x >= 0 && r.y >= 0 && r.right <= innerWidth && r.bottom <= innerHeight && inner.right <= r.right && inner.bottom <= r.bottom; })()"), True, size)
-    # A long name anywhere else doesn't make the page wider than its window.
+    # a long name doesn't make the page wider than its window, wherever the name stands
     name = "x" * 1500 + "\u754c" * 1500 + "\U0001f40d" * 1000 + " \u202e<b>"
     made("whole.html", [([name + "1", name + "2"], {"process": name, "pid": "1", "thread": name, "tid": "1", name[:300]: name, "version": str(i)}, [5], 10 ** 8 * i) for i in range(2)])
     for width in 1400, 320:
@@ -610,8 +612,8 @@ def whole_names(b):
 
 
 def long_names(b):
-    """A long name beside a lane is cut: it ends in an ellipsis and the thread's number. The pointer
-    shows the whole name."""
+    """A name that is too long for the place beside its lane is cut: it ends in an ellipsis and the
+    thread's number. The pointer shows the whole name."""
     long, short = "a-thread-with-a-name-for-two-of-them (tid 1234)", "one (tid 12)"
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
@@ -659,7 +661,7 @@ def lanes(b):
     """
     made("lanes.html", [(["f"], {"process": "app", "pid": str(p), "thread": f"t{t}", "tid": str(10 * p + t)}, [30 - 3 * p - t], 10 ** 8 * t)
                         for p in (1, 2, 3) for t in range(3)])
-    # full names where there is room, short names elsewhere
+    # names of lanes: the full name where there is room, and the short name elsewhere
     each = [(f"app (pid {p}) \u00b7 t{t} (tid {10 * p + t})", f"{p} \u00b7 t{t}") for p in (1, 2, 3) for t in range(3)]
     open_page(b, "lanes.html")
     equal(b.js(WRITTEN), ["app (pid 1)", "app (pid 2)", "app (pid 3)"], "processes")
@@ -727,8 +729,8 @@ def one_scale(b):
 
 
 def even(b):
-    """A thread that ran all the time is drawn without gaps and peaks, although a pixel isn't a
-    whole number of the 10 ms steps of times."""
+    """A thread that ran all the time is drawn without gaps and peaks, although samples have times
+    in steps of 10 ms, and a step isn't a whole number of pixels."""
     for seconds in 2, 4, 7, 20:
         made("even.html", [(["f"], {"thread": "t", "tid": "1"}, [10], 10 ** 7 * i) for i in range(100 * seconds)], duration_nanos=seconds * 10 ** 9)
         open_page(b, "even.html")
@@ -744,8 +746,8 @@ def even(b):
 
 
 def diff_legend(b):
-    """On the page of two recordings the legend also explains the timeline's colours. It explains
-    pale boxes only if the picture has some."""
+    """On the page of two recordings the legend also explains the timeline's colours. The legend
+    explains pale boxes only if the picture has pale boxes."""
     def said():
         return b.js("document.querySelector('#legend').textContent")
 
@@ -763,7 +765,7 @@ def diff_legend(b):
 
 
 def lane_legend(b):
-    """The timeline's legend has each colour once."""
+    """Each colour occurs once in the legend of the timeline."""
     states = ("held", "waiting", "released", "none", "unknown")
     made("states.html", [(["f"], {"thread": "t", "tid": "1", "gil": gil}, [1], 10 ** 8 * i) for i, gil in enumerate(states)])
     open_page(b, "states.html")
@@ -787,8 +789,8 @@ def chip(b):
 
 
 def line_in_sight(b):
-    """If file and line are too long for their row, their beginning is cut off, not the line
-    number."""
+    """If file and line are too long for their row, the beginning of the file is cut off, and the
+    line number stays."""
     file = "/srv/a_rather_long_folder/of_a_project/with_templates/and_tags/helpers.py"
     frames = [{"mapping": "[python 3.12]", "file": file, "name": "f", "line": line} for line in (1234, 1240)]
     made("long-place.html", [([frames[0]], {}, [3]), ([frames[1]], {}, [1])])
@@ -807,8 +809,8 @@ def line_in_sight(b):
 
 
 def filters(b):
-    """Filters by thread, group and kind leave the right rows. Next to each percentage stands what
-    it is a percentage of."""
+    """With filters by thread, group and kind, the table has the right rows. Next to each percentage
+    stands what it is a percentage of."""
     open_page(b, "timed.html")
     press(b, "Threads")
     equal(rows(b), [["one (tid 1)", "80.0 %"], ["two (tid 2)", "20.0 %"]], "threads")
@@ -827,8 +829,8 @@ def filters(b):
 
 
 def machine(b):
-    """A page with several processes: a filter for one process, groups by control group, and the
-    choice of another value of the recording."""
+    """A page with several processes: a filter can select one process, samples can be grouped by
+    control group, and another value of the recording can be chosen."""
     made("machine.html", [(["f"], {"process": "api", "pid": "1", "cgroup": "/one"}, [1, 60]), (["g"], {"process": "api", "pid": "2", "cgroup": "/two"}, [2, 10]),
                           (["h"], {"process": "web", "pid": "3", "cgroup": "/one"}, [5, 30])], (("samples", "count"), ("space", "bytes")))
     open_page(b, "machine.html")
@@ -852,8 +854,8 @@ def machine(b):
 
 
 def twelve(b):
-    """A page with twelve values. The chooser has all of them, and each value has its own shares and
-    its own total."""
+    """A recording has twelve values. The page's chooser has all of them, and each value has its own
+    shares and its own total."""
     types = [("v%d" % i, ("count", "nanoseconds", "bytes")[i % 3]) for i in range(12)]
     stacks = [(i, [(v + 1) * (i * v % 5 + i + 1) for v in range(12)]) for i in range(3)]
     made("twelve.html", [(["f%d" % i], {"process": "api", "pid": "1"}, values) for i, values in stacks], types)
@@ -871,7 +873,8 @@ def twelve(b):
 
 
 def waited(b):
-    """If less than half a CPU was used, the first sentence says how much the program waited."""
+    """If the program used less than half a CPU, the page's first sentence says how much the program
+    waited."""
     use = ["CPU use: pid 7: 1000 ms, CPU 20 ms, 1 threads, main thread ran 20 ms, queued 10 ms, waited 970 ms, not known 0 ms: app.py",
            "CPU use: all: 1000 ms, CPU %d ms, 1 processes"]
     for cpu, first in (20, True), (500, False):
@@ -900,8 +903,8 @@ def whole_sentence(b):
 
 
 def kind_and_module(b):
-    """With filters for a kind and for a module, a sample must have a frame of the kind and a frame
-    of the module. These may be different frames."""
+    """If filters for a kind and for a module are both set, a sample must have a frame of the kind
+    and a frame of the module. These may be two frames."""
     native, kernel = {"mapping": "/usr/lib/libz.so.1", "name": "inflate"}, {"mapping": "[kernel]", "name": "page_fault"}
     made("both.html", [(["main", kernel], {}, [3]), (["main", native], {}, [4]), (["main", native, kernel], {}, [5])])
     open_page(b, "both.html")
@@ -914,8 +917,8 @@ def kind_and_module(b):
 
 
 def garbage(b):
-    """Every stack that has the garbage collector counts for it: in the header, at a box and in the
-    filter, as in krait report --kind gc."""
+    """Every stack with the garbage collector in it counts for the collector: in the header, at a
+    box and in the filter, as in krait report --kind gc."""
     gc, free, finalizer = {"mapping": "[gc]", "name": "gc_collect_main"}, {"mapping": "/usr/lib/libc.so.6", "name": "free"}, "__del__"
     made("garbage.html", [(["main"], {}, [40]), (["main", "work"], {}, [30]), (["main", "work", gc], {}, [5]), (["main", "work", gc, free], {}, [10]),
                           (["main", "work", gc, finalizer], {}, [12]), (["main", free], {}, [3])])
@@ -954,14 +957,14 @@ def nameless(b):
 
 
 def pixel(b, x, y):
-    """Returns the colour of the box at (x, y), from a pixel above the box's text."""
+    """Returns the colour of the box at (x, y), by reading a pixel above the box's text."""
     return tuple(b.js("(([x, y]) => { const c = document.querySelector('#canvas'), r = c.getBoundingClientRect();"
                       "return [...c.getContext('2d').getImageData(x - r.x, y - r.y, 1, 1).data].slice(0, 3); })([%f, %f])" % (x, y - ROW / 2 + 1)))
 
 
 def kept_place(b):
-    """A filter keeps the zoom if the zoomed box still exists, also in the views that draw other
-    trees than whole stacks (callers, by time)."""
+    """When a filter is set, the picture stays zoomed if the zoomed box still exists, also in views
+    whose trees aren't made of whole stacks (callers, by time)."""
     stacks = ((["main", "a", "x"], "one", 50), (["main", "b", "y"], "two", 30), (["main", "c", "y"], "three", 25), (["main", "d", "z"], "two", 10))
     made("kept.html", [(stack, {"thread": thread}, [n], 10 ** 8 * i) for i, (stack, thread, n) in enumerate(stacks)])
     for view, path in (("callers", ["y", "b"]), ("time", ["two", "main", "b"])):
@@ -979,7 +982,8 @@ def kept_place(b):
 
 
 def chosen_group(b):
-    """If a group is the middle of a sandwich and the grouping changes, no group takes its place."""
+    """The reader looks at the sandwich of a group and then changes the grouping: no other group
+    takes the chosen group's place."""
     made("groups.html", [(["f"], {"process": program, "pid": pid, "thread": thread}, [n]) for program, pid, thread, n in
                          (("web", "7", "A", 5), ("api", "8", "B", 4), ("api", "8", "C", 3))])
     for by, want in (("none", ""), ("thread", ""), ("process", "")):
@@ -997,8 +1001,8 @@ def chosen_group(b):
 
 
 def labels(b):
-    """The user's label "version", 1 in the first 6 s and 2 afterwards, has rows in a table, can be
-    a filter, and can make groups."""
+    """The recording has the user's label "version", which is 1 in the first 6 s and 2 afterwards.
+    Its values have rows in a table, can be a filter, and can make groups."""
     open_page(b, "picture.html")
     press(b, "Labels")
     equal(rows(b), [["gil: held", "66.7 %"], ["version: 1", "64.3 %"], ["version: 2", "35.7 %"],
@@ -1031,8 +1035,9 @@ CHIPS = "document.querySelector('#chips').textContent.replace(/\\u00a0/g, ' ')"
 
 
 def library(b):
-    """Library frames can be hidden. The samples: the user's main calls a library's f, which has 30
-    itself; f calls the user's callback (20) and native code (40); main has 10 itself."""
+    """Library frames can be hidden. In the test's samples, the user's main calls a library's f,
+    which has 30 itself; f calls the user's callback (20) and native code (40); main has 10
+    itself."""
     open_page(b, "library.html")
     choose(b, "Library frames", "hidden")
     equal(rows(b), [["main", "80.0 %", "100.0 %"], ["callback", "20.0 %", "20.0 %"]], "their time is their caller's")
@@ -1063,7 +1068,8 @@ def library(b):
 
 
 def own_words(b):
-    """A label of the user's may have the same name as one of the page's own groupings."""
+    """A label of the user's may have the same name as one of the page's own groupings; the page
+    keeps both apart."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
              {"type": "stack", "id": 1, "frames": [1]}]
@@ -1083,8 +1089,8 @@ def own_words(b):
 
 
 def label_keys(b):
-    """A label's key may contain the character that separates key and value in the address, and the
-    character that escapes it."""
+    """A label's key may contain "=", which separates key and value in the address, and "%", which
+    escapes it there."""
     keys = ("a=b", "c%3Dd")
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
@@ -1122,8 +1128,8 @@ def frame_of(name):
 
 
 def folded_path(stack):
-    """Returns the boxes that My code must make of a stack, by the rule in the page's help: a list
-    of [key, number of library frames, their names]."""
+    """Returns the boxes that the view "My code" must make of a stack, by the rule in the page's
+    help: a list of [key, number of library frames, their names]."""
     out, run, imports = [], False, False
     for name in stack:
         package = "importlib" if name.startswith("import ") else name.split(".")[0] if "." in name else ""
@@ -1141,7 +1147,7 @@ def folded_path(stack):
 
 
 def folded_boxes(samples):
-    """Returns the weight of each box by its path of names, counted from the samples."""
+    """Returns {path of names: weight} of all boxes, counted from the samples."""
     paths, weights, lengths, members, packages = [], collections.Counter(), collections.defaultdict(set), collections.defaultdict(set), collections.defaultdict(dict)
     for stack, n in samples:
         boxes = folded_path(stack)
@@ -1163,12 +1169,12 @@ def folded_boxes(samples):
 
 def places(b):
     """Returns {path of names: x of the box's left edge}, from the saved picture. In the name of a
-    fold the packages are in alphabetical order."""
+    folded box the packages are in alphabetical order."""
     return {path: x for path, (x, _) in boxes_of(b)[0].items()}
 
 
 def drawn(b):
-    """Returns the share that each box of the picture has, by the box's path of names."""
+    """Returns {path of names: share} of all boxes that the picture has."""
     boxes, width = boxes_of(b)
     return {path: (right - x) / width for path, (x, right) in boxes.items()}
 
@@ -1194,7 +1200,7 @@ def boxes_of(b):
 
 def my_code(b):
     """Libraries between the user's own frames are drawn as one box, with the weight of its samples.
-    The tables' numbers stay as they were."""
+    The numbers in the tables stay the same."""
     rng = random.Random(5)
     names = ["view", "rule", "django.get", "django.run", "asgiref.sync", "json.loads", "json.scan", ":inflate", ":crc", "import json", "[gc]"]
     samples = [(["main", *rng.choices(names, k=rng.randrange(1, 7))], rng.randrange(20, 60)) for _ in range(30)]
@@ -1246,8 +1252,8 @@ def my_code(b):
 
 def deep_trunk(b):
     """If more than 25 rows of calls, one below the other, have at least 95 % of all samples, the
-    page folds them into one row at first, so that it begins with the user's code. It does the same
-    for 25 rows of library code. One more press shows all rows."""
+    page folds them into one row at first, so that it begins with the user's code. It also folds
+    25 rows of library code. One press of a button shows all rows."""
     above = ["serve", *[f"django.f{i}" for i in range(24)], "view"]
     samples = [([*above, "hot", ":sin"], 60), ([*above, "warm", "json.loads"], 37), (["serve", "django.f0", "idle"], 3)]
     for rows_above, folded in ((above, True), (above[:10], False)):
@@ -1307,8 +1313,8 @@ def sandwich(b):
 
 
 def around(b):
-    """Without a mouse: keys switch to the pictures of callers and callees, and the tables of
-    callers and callees have the same numbers."""
+    """A reader without a mouse can switch by keys to the pictures of callers and callees. The
+    tables of callers and callees have the same numbers as the pictures."""
     open_page(b, "shares.html", "#view=sandwich&f=2")
     name = b.js("document.querySelector('#lines h2').textContent")
     for _ in range(3):
@@ -1351,9 +1357,8 @@ def around(b):
 
 
 def upwards(b):
-    """In the picture of callers, a caller's box shows time of the function that it called, so the
-    caller has no own time there. Functions that are too narrow for boxes still count in the
-    total."""
+    """In the picture of callers, a caller's box stands for time that its callee took, so the caller
+    has no own time there. Functions that are too narrow for boxes still count in the total."""
     made("narrow.html", [(["main", f"leaf{i}"], {}, [1]) for i in range(5000)] + [(["main", "wide"], {}, [5000])])
     open_page(b, "narrow.html", "#view=callers&colour=self")
     for row, want in ((0, "total\t10,000\t100.0 %"), (1, "total\t5,000\t50.0 %"), (2, "total\t5,000\t50.0 %")):
@@ -1368,8 +1373,8 @@ def upwards(b):
 
 
 def lines(b):
-    """The panel shows shares of lines. If the file is still the one that ran, it shows the source
-    text too, with the expression underlined."""
+    """The panel of lines shows each line's share. If the file hasn't changed since it ran, the
+    panel also shows the source text, with the expression underlined."""
     open_page(b, "shares.html")
     press(b, "b")
     text = "[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/[\\u00a0]/g, ' ').split('\\t').join('|'))"
@@ -1398,8 +1403,8 @@ def lines(b):
 
 def panel(b):
     """The panel of lines shows 48 characters of source, without the indentation that all lines
-    share. Its hot expression is in sight. Mouse, finger and keys change the panel's width. The
-    width stays with another function, and is in the address."""
+    share. The hot expression can be seen. Mouse, finger and keys change the panel's width. The
+    width stays when another function is chosen, and the address has it."""
     deep = pages / "deep.py"
     call = "self.check(order, " + ", ".join(f"rule_{i}" for i in range(14)) + ", hot(order))"
     deep.write_text("def other():\n    pass\n\n\nclass A:\n    class B:\n        def f(self, order):\n            if order:\n\n                " + call + "\n            return 1\n")
@@ -1454,7 +1459,7 @@ def panel(b):
 
 
 def colours(b):
-    """Each way to colour draws a different picture, with its legend."""
+    """Each way to colour the boxes draws a different picture, with a legend of its own."""
     seen = set()
     for mode in ("kind", "module", "self", "thread", "gil"):
         open_page(b, "gil.html", f"#colour={mode}")
@@ -1472,7 +1477,8 @@ def colours(b):
     no_errors(b)
 
 
-# How colours are seen, by Machado, Oliveira, Fernandes (2009), severity 1, on linear RGB.
+# How people with each kind of vision see colours: matrices for linear RGB by Machado, Oliveira,
+# Fernandes (2009), severity 1.
 SEEN_BY = {"everybody": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
            "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
            "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),
@@ -1481,7 +1487,7 @@ TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), 
 
 
 def linear(colour):
-    """Returns the linear RGB of #rrggbb or rgb(r, g, b)."""
+    """Returns the linear RGB values of a colour, which is written #rrggbb or rgb(r, g, b)."""
     parts = ([int(colour[i:i + 2], 16) for i in (1, 3, 5)] if colour[0] == "#" else
              [int(n) for n in re.findall(r"\d+", colour)[:3]])
     return [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in (p / 255 for p in parts)]
@@ -1521,11 +1527,12 @@ def ciede2000(one, other):
 
 
 def kinds_apart(b):
-    """The colours of two kinds of code differ by at least 10 (CIEDE2000), in the dark scheme by 13.
-    In the dark scheme, they differ as much from the colours of groups. So neighbours in a
-    picture are told apart at a glance."""
+    """The colours of any two kinds of code differ by at least 10 (CIEDE2000), in the dark scheme by
+    at least 13, where they differ as much from the colours of groups. So neighbours in a picture
+    can be told apart at a glance."""
     for one, other, want in (((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425), ((50, 2.5, 0), (73, 25, -18), 27.1492), ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
-                             # pairs and differences from the authors' own table
+                             # pairs of colours and their differences, from the table of the
+                             # formula's authors
                              ((22.7233, 20.0904, -46.694), (23.0331, 14.973, -42.5619), 2.0373)):
         assert abs(ciede2000(one, other) - want) < 1e-4, (one, other, ciede2000(one, other))
     source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
@@ -1542,8 +1549,8 @@ def kinds_apart(b):
 
 
 def imports(b):
-    """An import statement is a kind of code: its own colour, its whole name in the box, its share
-    in the header and by the filter."""
+    """An import statement counts as a kind of code: it has its own colour, its whole name in the
+    box, and its share in the header and in the filter."""
     samples = [(["main", "import shop.orders.rules", "django.f", "import json"], 30), (["main", "view", "import json"], 10), (["main", "view"], 58), (["main", "django.f"], 2)]
     made("imports.html", [([frame_of(name) for name in stack], {}, [n]) for stack, n in samples])
     open_page(b, "imports.html")
@@ -1581,7 +1588,8 @@ def told_apart(b):
             for ink in (inks["text"], inks["faint"]):
                 got = contrast_of(fill, ink)
                 assert got >= 4.5, (dark, fill, ink, got)
-        del fills["r"]  # groups need no colours of their own, because their place tells them apart
+        # The colours of groups ("r") needn't differ, because the groups' place tells them apart.
+        del fills["r"]
         for by, sets in itertools.product(SEEN_BY, (fills, dict(enumerate(map(lambda c: [c], gil))), dict(enumerate(map(lambda c: [c], apart))))):
             seen = {name: [lab(c, by) for c in members] for name, members in sets.items()}
             least = min((math.dist(x, y), one, other) for one, other in itertools.combinations(seen, 2) for x in seen[one] for y in seen[other])
@@ -1601,8 +1609,8 @@ FILL = """(([x, y]) => {
 
 def votes(b):
     """In every view a box has the colour of the GIL state, or of the thread, that most of its
-    samples have. In these 100 ms of picture.html two of ten samples of one thread are in get(),
-    which releases the GIL; the other thread waits in six of ten."""
+    samples have. In the 100 ms of picture.html that are tested, two of ten samples of one thread
+    are in get(), which releases the GIL; the other thread waits in six of ten."""
     for view, colour in (("flame", "gil"), ("time", "gil"), ("callers", "gil"), ("time", "thread"), ("callers", "thread")):
         open_page(b, "picture.html", f"#view={view}&colour={colour}&t=3000000000-3100000000")
         seen = set()
@@ -1612,7 +1620,8 @@ def votes(b):
                 x, y = at(b, share, row)
                 b.mouse("mouseMoved", x, y)
                 name = tip(b).split("\n")[0]
-                # in the view of callers all boxes of a column are samples of the innermost function
+                # In the view of callers, a column has the callers of one innermost function, so all
+                # its boxes stand for samples of this function.
                 leaf = leaf or name
                 of = leaf if view == "callers" else name
                 if name and of in GIL:
@@ -1677,7 +1686,7 @@ def saved_folded(b):
 
 
 def saved_sandwich(b):
-    """A saved sandwich includes the picture of callers. A picture that is higher than the window is
+    """A saved sandwich also has the picture of callers. A picture that is higher than the window is
     saved in full."""
     stack = [f"f{i}" for i in range(100)]
     made("deep.html", [(stack, {}, [5])])
@@ -1705,7 +1714,8 @@ CUT = """[...document.querySelectorAll('select')].flatMap((e) => {
 
 
 def options(b):
-    """On a telephone, one button stands for all controls except the views and My code."""
+    """On a telephone, one button opens all controls except the views and My code, which are always
+    shown."""
     seen = "[...document.querySelectorAll('#tools > *')].filter((e) => e.offsetWidth && e.textContent).length"
     open_page(b, "picture.html")
     wide = b.js(seen)
@@ -1722,7 +1732,7 @@ def options(b):
 
 
 def sizes(b):
-    """Screens of all sizes, light and dark: nothing is wider than the screen, and no choice is
+    """On screens of all sizes, light and dark, nothing is wider than the screen, and no choice is
     wider than its control."""
     for dark in (False, True):
         b.scheme(dark)
@@ -1745,7 +1755,7 @@ VIEWS = (("shares.html", ""), ("timed.html", "#view=sandwich&f=1&t=0-5e9&label=t
 
 
 def accessible(b, axe, views=VIEWS):
-    """No rule of axe-core is violated, in every view, light and dark."""
+    """The page violates no rule of axe-core, in every view, light and dark."""
     script = pathlib.Path(axe).read_text()
     for dark in (False, True):
         b.scheme(dark)
@@ -1765,7 +1775,8 @@ def axe_script():
 
 
 def time_order(b):
-    """By time, each thread has its own part of the picture: thread two's has only b."""
+    """In the view by time each thread has its own part of the picture: that of thread two has only
+    b."""
     open_page(b, "timed.html")
     press(b, "By time")
     b.mouse("mouseMoved", *at(b, 0.95, 2))
@@ -1779,8 +1790,8 @@ def tip_at(b, share, row):
 
 
 def boxes_below(b, share, rows):
-    """Returns the names of the boxes at the place @share in each of @rows; "" for a row without a
-    box there."""
+    """Returns the names of the boxes at the place @share of the width in each of @rows; "" for a
+    row that has no box there."""
     names = []
     for row in rows:
         b.mouse("mouseMoved", *at(b, share, row))
@@ -1789,8 +1800,8 @@ def boxes_below(b, share, rows):
 
 
 def time_places(b):
-    """In time order each sample is drawn at its time. A zoomed box is shown up to its last sample,
-    however many other samples the page has."""
+    """In time order each sample is drawn at its time. A zoomed box is drawn with all its samples up
+    to the last one, however many other samples the page has."""
     stacks = (["main", "a", "x"], ["main"], ["main", "b", "y"], ["main", "a", "z"])
     for name, n in (("few.html", 4), ("crowd.html", 20000)):
         made(name, [(stacks[i % 4], {}, [1], 10 ** 6 * i) for i in range(n)])
@@ -1821,7 +1832,7 @@ def time_places(b):
 
 
 def address(b):
-    """A link to the page keeps the view."""
+    """A link to the page keeps the view that the page had."""
     open_page(b, "timed.html", "#table=threads&by=thread&q=b&view=flame&flip=1&z=3~0~1")
     equal(rows(b)[0][0], "one (tid 1)", "table")
     equal(matched(b), "1 function, 20.0 % of shown", "search")
@@ -1851,7 +1862,7 @@ def many():
 
 
 def open_early(b, path):
-    """Opens a large page and holds back the block of its tree."""
+    """Opens a large page, but holds back the part of its file that has the tree."""
     script = b.call("Page.addScriptToEvaluateOnNewDocument", {"source":
         "const reader = ReadableStreamDefaultReader.prototype, read = reader.read, go = new Promise((done) => { window.go = done; });"
         "reader.read = function () { return go.then(() => read.call(this)); };"})["identifier"]
@@ -1868,8 +1879,8 @@ def let_go(b):
 
 
 def mutual_recursion(b):
-    """visit() and generic_visit() call each other. Collapse recursion draws each once; the tables'
-    sums stay those of the real stacks."""
+    """visit() and generic_visit() call each other. With "Collapse recursion" each is drawn once;
+    the sums in the tables are still those of the real stacks."""
     made("mutual.html", [(["main", "visit", "generic_visit", "visit"], {}, [4]), (["main", "visit", "generic_visit", "visit", "generic_visit", "visit"], {}, [6])])
     open_page(b, "mutual.html")
     before = rows(b)
@@ -1897,13 +1908,13 @@ def contrast(b, selector):
 
 
 def pressed(b):
-    """A pressed button is readable while the pointer is on it, as after each click."""
+    """A pressed button can be read while the pointer is on it, as it is after each click."""
     for dark in False, True:
         b.scheme(dark)
         open_page(b, "shares.html")
         press(b, "Who called it")
-        # The page has made the button anew. The browser notices that the pointer is on it only when
-        # it draws the next frame.
+        # The page has replaced the button. The browser notices that the pointer is on the new
+        # button only when it draws the next frame.
         until(b, "document.querySelector('#tools button:hover')?.textContent === 'Who called it'", "the pointer")
         got = contrast(b, "#tools button:hover")
         assert got >= 4.5, (dark, got)
@@ -1913,7 +1924,7 @@ def pressed(b):
 
 def early(b):
     """While a page of many boxes is still being read, the widest boxes show their numbers and can
-    be zoomed and searched. A zoom stays when the rest has been read."""
+    be zoomed and searched. The picture stays zoomed when the other boxes have been read."""
     open_early(b, many())
     b.mouse("mouseMoved", *at(b, 0.3, 0))
     assert "total\t30.0 s\t\u2026\t100.0 %" in tip(b), tip(b)
@@ -1947,8 +1958,8 @@ LAYOUT = """JSON.stringify(['header', '#tools', '#strip', '#status', '#picture',
 
 
 def steady(b):
-    """When the rest of the boxes has been read, the toolbar, the picture and the boxes that were
-    there don't move, also on a page of several programs."""
+    """A page shows some boxes before it has read the others. When the others have been read, the
+    toolbar, the picture and the first boxes don't move, also on a page of several programs."""
     recording, page = pages / "programs.pb.gz", pages / "programs.html"
     bench.make(recording, 3000, 40, 0.5, programs=3)
     subprocess.run([KRAIT, "report", recording, "-o", page], check=True, timeout=60)
@@ -1977,7 +1988,7 @@ def steady(b):
 
 
 def brushed(b):
-    """The mouse draws a range on the timeline step by step. At the end, the sums are those of the
+    """The mouse draws a range on the timeline step by step. In the end the page has the sums of the
     last range."""
     def shown():
         b.js(CATCH_SAVED)
@@ -1993,7 +2004,7 @@ def brushed(b):
     for to in (500, 510, 515, 530, 520, 900, 890, 895):
         b.mouse("mouseMoved", x + to, y + 9, button="left", buttons=1)
     b.mouse("mouseReleased", x + 895, y + 9, button="left", clickCount=1)
-    # the address is written 200 ms later
+    # the page writes its state into the address 200 ms later
     b.js("new Promise((done) => setTimeout(done, 400))", wait=True)
     before, fragment = shown(), b.js("location.hash")
     open_page(b, many().name, fragment)
@@ -2030,8 +2041,8 @@ SHOWN = """(() => {
 
 
 def whole_address(b):
-    """The address holds every choice: if another page is opened with the address, it shows the
-    same."""
+    """The address holds every choice of the reader: a page that is opened with this address shows
+    the same view."""
     def narrow(selector, deltas):
         x, y = b.js("(() => { const r = document.querySelector('%s').getBoundingClientRect(); return [r.x + r.width * 0.4, r.y + r.height - 40]; })()" % selector)
         for delta in deltas:
@@ -2070,7 +2081,7 @@ def whole_address(b):
         start = b.js(SHOWN)
         do()
         b.mouse("mouseMoved", 5, 5)
-        # the address is written 200 ms later
+        # the page writes its state into the address 200 ms later
         b.js("document.activeElement.blur(); new Promise((done) => setTimeout(done, 500))", wait=True)
         shown_, link = b.js(SHOWN), b.js("location.hash")
         assert shown_ != start and link, what
@@ -2098,8 +2109,8 @@ def origins(b):
 
 
 def answered(b):
-    """Each zoom, search, brush and filter sets one performance mark, krait:answer, and the picture
-    is drawn by then."""
+    """Each zoom, search, brush and filter sets one performance mark, krait:answer. When the mark is
+    set, the picture has been drawn."""
     open_page(b, "picture.html")
     b.js("""window.pictures = []; const set = performance.mark;
         performance.mark = function (name) {
@@ -2135,7 +2146,7 @@ def answered(b):
 
 
 APP, DECODER = "/srv/app.py", "/usr/lib/python3.12/json/decoder.py"
-# Functions of mixed(): mapping, file as recorded, file and module as shown.
+# For each function of mixed(): mapping, file as recorded, file as shown, module as shown.
 CODE = {"main": ("[python 3.12]", APP, APP, APP), "work": ("[python 3.12]", APP, APP, APP), "decode": ("[python 3.12]", DECODER, "json/decoder.py", "json"),
         "inflate": ("/usr/lib/libz.so.1", "", "", "libz.so.1"), "page_fault": ("[kernel]", "", "", "[kernel]")}
 STACKS = [path.split() for path in ("main:1", "main:2 work:11", "main:2 work:12", "main:3 work:11 work:13", "main:2 work:12 decode:7", "main:3 decode:7 work:11",
@@ -2143,8 +2154,8 @@ STACKS = [path.split() for path in ("main:1", "main:2 work:11", "main:2 work:12"
 
 
 def mixed():
-    """Makes a page of samples drawn from a seed. Returns them as (stack of (function, line),
-    labels, time, count)."""
+    """Makes a page of random samples, drawn from a fixed seed. Returns the samples as (stack of
+    (function, line), labels, time, count)."""
     rng, out = random.Random(7), []
     for _ in range(900):
         pid, thread, version = rng.choice("12"), rng.choice(("in", "out")), rng.choice("ab")
@@ -2168,7 +2179,7 @@ def counted_by(samples, keys, own=None):
 
 
 def tables_of(samples):
-    """Checks the page's tables against counts of the samples."""
+    """Checks the page's tables against sums that are counted from the samples."""
     names, last = (lambda s: [f for f, _ in s[0]]), (lambda s: s[0][-1][0])
     cut = [(*s, [f for f, _ in s[0]].index("work")) for s in samples if any(f == "work" for f, _ in s[0])]
     above, below = (lambda s: [f for f, _ in s[0][:s[4]]]), (lambda s: [f for f, _ in s[0][s[4] + 1:]])
@@ -2185,11 +2196,11 @@ def tables_of(samples):
 
 
 def follows(b):
-    """A range and all filters, one after the other: every table, the lines and the search count the
-    samples that all of them let through."""
+    """Sets a range and all filters, one after the other: every table, the lines and the search
+    count only the samples that all filters let through."""
     samples = mixed()
     open_page(b, "mixed.html")
-    # on a page of several programs, the table's numbers come after the picture
+    # On a page of several programs, the table gets its numbers after the picture.
     until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")
     press(b, "work")
     find(b, "decode")
@@ -2242,9 +2253,10 @@ def follows(b):
 
 
 def hostile(b):
-    """Every name is shown as text; none ran as a script; the console is silent."""
+    """Every hostile name is shown as text, no name has run as a script, and the console has no
+    message."""
     open_page(b, "hostile.html")
-    # on a page of several programs, the table's numbers come after the picture
+    # On a page of several programs, the table gets its numbers after the picture.
     until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")
     names = [r[0] for r in rows(b)]
     assert "</title><script>alert(1)</script>" in names, names
@@ -2256,8 +2268,9 @@ def hostile(b):
 
 
 def difference(b):
-    """A page with values below 0 draws the 57 above 0 and not the 83 below. The total is shown with
-    its sign, and shares are of 140, the sum of both, as in the report."""
+    """A page with values below 0 draws only the stacks above 0, in sum 57, and not those below 0,
+    in sum 83. The total is shown with its sign, and shares are of 140, the sum of both, as in
+    the report."""
     made("difference.html", [(stack.split(), {}, [n]) for stack, n in (("main a x", 50), ("main a y", -30), ("main b", -40), ("main", 7), ("gone", -13))])
     open_page(b, "difference.html")
     until(b, "document.querySelectorAll('#table tbody tr').length === 3", "rows")
@@ -2274,7 +2287,7 @@ def empty(b):
 
 
 def chain(b):
-    """A page with one stack that has more boxes than the first picture draws. All boxes have the
+    """A page of a single stack that has more boxes than the first picture draws: all boxes have the
     same width."""
     folded = pages / "chain.folded"
     folded.write_text(";".join(f"f{i % 50}" for i in range(25000)) + " 5\n")

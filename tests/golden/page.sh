@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# The page: the TypeScript compiler checks the types of its modules and what ui/pack.awk makes of
-# them, and a headless Chromium runs every feature by mouse and keys and draws pictures of it.
-# KEEP=DIR leaves pages and screenshots there. page.sh --update: the page is meant to look as it
-# does now (page_pictures.py).
+# Tests the page: the TypeScript compiler checks the types of the page's modules, and what
+# ui/pack.awk makes of them; a headless Chromium runs every feature by mouse and keys, and draws
+# pictures. KEEP=DIR leaves pages and screenshots in DIR. page.sh --update accepts how the page
+# looks now: it replaces the reference pictures (page_pictures.py).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 program=build/asan/tests/unit/picture/test_render_html
@@ -21,7 +21,7 @@ else
 	echo "SKIP page-types: no tsc (node-typescript)"
 	echo "SKIP page-pack: no tsc (node-typescript)"
 fi
-# The modules become one script, in which names must differ.
+# All modules become one script, so no two of them may define the same name.
 twice=$(cat ui/*.js | grep -oE '^(export )?(async )?(function|const|let|class) [A-Za-z_]+' |
 	awk '{print $NF}' | sort | uniq -d | tr '\n' ' ')
 [ -z "$twice" ] && echo "PASS page-names" || echo "FAIL page-names: declared twice: $twice"

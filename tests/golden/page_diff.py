@@ -102,7 +102,8 @@ def make():
 
 
 def table(b):
-    """Returns {name: for each cell of its row (the change, the change in percent, both costs)}."""
+    """Returns for each row of the table {name: for each of its cells (the change, the change in
+    percent, both costs)}."""
     cells = b.js("""Object.fromEntries([...document.querySelectorAll('#table tbody tr')].map((tr) => [tr.querySelector('.name').textContent,
         [...tr.querySelectorAll('td')].map((td) => [...td.querySelectorAll('span')].map((e) => e.textContent.replace(/\\u00a0/g, ' ')))]))""")
     return {name: [tuple(c) for c in row] for name, row in cells.items()}
@@ -121,7 +122,8 @@ def numbers(b):
     equal(got["main"][1][0], "0.0 pt", "main")
     equal([r[0] for r in rows(b)][:4], ["gone", "new", "work", "same"], "by the change of self")
     press(b, "Total")
-    # main's total is all samples on both sides, so its share can't change: main is the last row.
+    # main's total is all samples on both sides, so its share can't change, and main is the last
+    # row.
     equal([r[0] for r in rows(b)], ["gone", "new", "work", "same", "deflate", "main"], "by the change of the total")
     equal(b.js("document.querySelector('#tabs').innerText.split(/\\s+/).length"), 5, "tabs: no labels but the sides")
     press(b, "Threads")
@@ -133,7 +135,7 @@ def numbers(b):
 
 
 def verdicts(b, a_path, b_path):
-    """The page marks the same functions as the terminal."""
+    """The page marks the same functions as changed as `krait diff` in the terminal does."""
     told = {f["name"].split(".")[-1]: [mark for w in ("own", "total") for mark in (f[w]["share_changed"], f[w]["changed"])]
             for f in json.loads(krait("diff", a_path, b_path, "--json"))["functions"]}
     open_page(b, "diff.html")
@@ -143,7 +145,7 @@ def verdicts(b, a_path, b_path):
 
 
 def terminal(a_path, b_path):
-    """Compares the page's numbers with those that the terminal shows."""
+    """The page shows the same numbers as `krait diff` in the terminal."""
     text = subprocess.run([KRAIT, "diff", a_path, b_path], check=True, capture_output=True, timeout=60, env={**os.environ, "COLUMNS": "100"}).stdout.decode()
     got = {line.split()[-1].split(".")[-1]: " ".join(line.split()[:-1]) for line in text.split("\n\n")[1].split("\n")}
     equal({name: got[name] for name in ("function", "work", "gone", "new", "same")}, {
@@ -162,8 +164,8 @@ def pixel(b, share, depth, down):
 
 def picture(b):
     """A box is as wide as the mean of both sides (work 250, new 30, gone 25, same 100 of 405 ms/s).
-    The largest change comes first. Red is more and blue is less. Each box has a bar for before and
-    one for after, which is empty if that side hasn't the path."""
+    The largest change comes first. Red is more and blue is less. Each box has a bar for the cost
+    before and a bar for the cost after; a bar is empty if its side doesn't have the path."""
     places = {"work": 0.3, "new": 0.65, "gone": 0.72, "same": 0.9}
     for dark in (False, True):
         b.scheme(dark)
@@ -204,8 +206,8 @@ def keyboard(b):
 
 
 def filters(b):
-    """Filters by thread, time and search apply to both sides. Noise was judged without filters, so
-    nothing is marked."""
+    """Filters by thread, time and search apply to both sides. krait judged noise without filters,
+    so the page marks nothing as changed."""
     open_page(b, "diff.html")
     press(b, "Threads")
     press(b, "worker")
@@ -226,7 +228,8 @@ def filters(b):
 
 
 def library(b):
-    """With library frames hidden, the page says what library code takes alone, on both sides."""
+    """While library frames are hidden, the page says how much time library code without the user's
+    code takes, on both sides."""
     whole = write("stdlib", BEFORE, 10, 1, "/usr/lib/python3.12")
     krait("diff", whole, whole, "-o", page.pages / "stdlib.html")
     open_page(b, "stdlib.html")
@@ -237,7 +240,8 @@ def library(b):
 
 
 def other_pictures(b):
-    """Callers, callees and stacks from the leaf have both sides too."""
+    """The pictures of callers, of callees and of stacks from the leaf also have the costs of both
+    sides."""
     open_page(b, "diff.html", "#view=callers")
     # the largest change comes first: new +60, then gone -50, deflate and work +50
     b.mouse("mouseMoved", *at(b, 0.04, 1))
@@ -260,12 +264,14 @@ def other_pictures(b):
 
 BOTH = ("def run(n):", "    a = n", "    b = a * a")
 FILES = {"v1": (*BOTH, "    slow(b)"), "v2": ("import fast", "", *BOTH, "    fast.quick(b)")}
-# Samples of a line of v1 and of v2: the first two are the same line, which moved.
+# {version of the file: {line: number of samples}}. Lines 2 and 3 of v1 have the same text as lines
+# 4 and 5 of v2.
 COUNTS = {"v1": {2: 100, 3: 200, 4: 300}, "v2": {4: 150, 5: 200, 6: 50}}
 
 
 def source_profile(name, path):
-    """Makes a second of CPU time in run(), by line, recorded after @path was written."""
+    """Makes a profile of a second of CPU time in run(), divided between its lines. The recording
+    began when @path had been written."""
     out = [{"type": "krait", "version": 1, "sample_types": [{"type": "cpu", "unit": "nanoseconds"}], "default_sample_type": 0,
             "time_nanos": time.time_ns() + 10 ** 9, "duration_nanos": 10 ** 9, "comments": ["cwd: /"]},
            {"type": "mapping", "id": 1, "name": "[python 3.12]"}]
@@ -280,16 +286,16 @@ def source_profile(name, path):
 
 
 def source(b):
-    """Lines are shown with each side's own text. A line that both files have is one row, even if it
-    moved. A file that isn't the one that ran has no text. A page keeps its text when the file
-    changes."""
+    """Lines are shown with the text of their own side's file. A line that both files have is one
+    row, even if it moved. If a file isn't the one that ran, its text isn't shown. A page keeps
+    its text when the file changes later."""
     def shown(out, *sides):
         krait("diff", *sides, "-o", page.pages / out)
         open_page(b, out)
         press(b, "run")
         return sorted(b.js("[...document.querySelectorAll('#lines tbody tr')].map((e) => e.innerText.replace(/\\u00a0/g, ' '))"))
 
-    page.pages.chmod(0o755)  # root's files are shown only if everybody may read them
+    page.pages.chmod(0o755)  # as root, krait shows files of root only if everybody may read them
     paths = {name: page.pages / name / "app.py" for name in FILES}
     for name, path in paths.items():
         path.parent.mkdir()
@@ -300,7 +306,7 @@ def source(b):
     equal(shown("source.html", "--source", one, two), want, "files as they were")
     kept = page.pages / "kept.html"
     krait("report", one, "--source", "-o", kept)
-    time.sleep(1.1)  # so that the file's new time is after the end of the recordings
+    time.sleep(1.1)  # waits, so that the file's new time is after the end of the recordings
     paths["v1"].write_text("def run(n):\n    not this\n" * 3)
     equal(shown("kept-diff.html", "--source", kept, two), want, "the text of a page")
     equal(shown("again.html", page.pages / "kept-diff.html"), want, "the text of a page of two")
@@ -316,8 +322,8 @@ def source(b):
 
 
 def measures(b):
-    """The page shows costs per unit of work if the user gives the counts, compares two label sets
-    of one recording, and compares only shares if profiles have no times."""
+    """If the user counts the work, the page shows costs per unit of work. The page can compare two
+    label sets of one recording. If profiles have no times, it compares only shares."""
     open_page(b, "per.html")
     equal(table(b)["work"][0][2], "2.00 ms \u2192 1.20 ms", "work for a request")
     open_page(b, "runs.html")
@@ -333,8 +339,8 @@ def measures(b):
 
 
 def early(b):
-    """The first picture of a large page is drawn without the samples: its numbers are right, and
-    stay the same."""
+    """The first picture of a large page is drawn before the samples are read: its numbers are
+    right, and stay the same afterwards."""
     said = {"main": "2545 ms/s\t3204 ms/s\t+25.9 %\t0.0 pt", "many": "2195 ms/s\t2744 ms/s\t+25.0 %\t\u22120.6 pt",
             "work": "200 ms/s\t300 ms/s\t+50.0 %\t+1.5 pt", "deflate": "100 ms/s\t150 ms/s\t+50.0 %\t+0.8 pt",
             "new": "0 ms/s\t60 ms/s\tnew\t+1.9 pt", "gone": "50 ms/s\t0 ms/s\tgone\t\u22122.0 pt",
@@ -394,7 +400,8 @@ def grouped(b):
 
 
 def saved(b):
-    """Save writes folded stacks with a count for each side, as FlameGraph's difffolded.pl does."""
+    """Saving folded stacks writes two counts for each stack, one for each side, as FlameGraph's
+    difffolded.pl does."""
     open_page(b, "diff.html")
     b.js("window.saved = {}; URL.createObjectURL = (blob) => { blob.text().then((t) => { window.saved[blob.type] = t; }); return 'blob:x'; };"
          "HTMLAnchorElement.prototype.click = () => {}; 0")

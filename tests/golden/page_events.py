@@ -43,8 +43,8 @@ def krait(*args):
 
 
 def write(name, rows, faults_first=False):
-    """Writes a recording of the rows. CPU time and page faults are in samples of their own. Each
-    function is in a file of the same name. @faults_first: "samples" are those of page faults."""
+    """Writes a recording of the rows. Each sample has either CPU time or page faults. Each function
+    is in a file of the same name. @faults_first: "samples" are those of page faults."""
     events, period = (EVENTS, 10 * MS) if not faults_first else ((EVENTS[0], EVENTS[2], EVENTS[1]), 1)
     w, path = pprof.Writer(events, period=period, duration=10 ** 9), page.pages / (name + ".pb.gz")
     for i, (thread, tid, gil, stack, samples, faults) in enumerate(rows):
@@ -66,9 +66,9 @@ def made(name, rows):
 def make():
     made("events", BEFORE)
     krait("diff", page.pages / "events.pb.gz", write("after", AFTER), "-o", page.pages / "diff.html")
-    # two threads with less than a pixel of the CPU time
+    # Two of these threads have less than a pixel of the CPU time.
     made("threads", [("busy", 1, "held", "main", 5000, 0), ("one", 2, "held", "main", 1, 10), ("two", 3, "held", "main", 1, 30)])
-    # outer > middle > inner begin all stacks of CPU time, but none of page faults
+    # All stacks of CPU time begin with outer > middle > inner, and no stacks of page faults do.
     made("trunk", [("t", 1, "held", "outer middle inner x", 10, 0), ("t", 1, "held", "outer middle inner y", 10, 0),
                    ("t", 1, "held", "outer p", 0, 100)])
 
@@ -78,14 +78,14 @@ def tip(b, share, row):
 
 
 def fill(b, share, row):
-    """Returns what the legend says of a box's colour."""
+    """Returns what the legend says about the colour of the box at this place."""
     x, y = at(b, share, row)
     return b.js(page.FILL % [x, y - page.ROW / 2 + 1])
 
 
 def folded(b):
-    """Returns the numbers of each stack that the page saves, by the name of its innermost
-    function."""
+    """Returns the numbers of each stack in the folded stacks that the page saves: {name of its
+    innermost function: numbers}."""
     b.js(page.CATCH_SAVED)
     choose(b, "Save", "folded")
     until(b, "'text/plain' in window.saved", "not saved")
@@ -94,8 +94,8 @@ def folded(b):
 
 
 def counts(b):
-    """The number of samples, and their rate, are shown only for the values of the samples' own
-    event."""
+    """The page shows the number of samples, and their rate, only with the values of the event to
+    which the samples belong."""
     heads = ["22 samples · 100 Hz", "22 samples · 220 ms CPU time in 1.00 s · 100 Hz", "3,072 page-faults in 1.00 s"]
     flame = ["|samples|of all|total|22|100.0 %", "|time|samples|of all|total|220 ms|22|100.0 %", "|page-faults|of all|total|3,072|100.0 %"]
     callers = ["|samples|of all|total|20|90.9 %", "|time|samples|of all|total|200 ms|20|90.9 %", "|page-faults|of all|total|3,000|97.7 %"]
@@ -116,8 +116,8 @@ def counts(b):
 
 
 def colours(b, name="events.html"):
-    """Colours, and their order in the legend, follow the value that is shown, also when it
-    changes."""
+    """The colours, and their order in the legend, depend on the value that is shown, and change
+    when another value is chosen."""
     most = {1: ("spins (tid 11)", "held", "spin.py"), 2: ("touches (tid 12)", "released", "touch.py")}
     for k, (mode, row) in enumerate((("thread", 1), ("gil", 1), ("module", 2))):
         open_page(b, name, "colour=" + mode)
@@ -133,8 +133,8 @@ def colours(b, name="events.html"):
 
 
 def saved(b):
-    """Saved folded stacks have the value that is shown, but the number of samples if that is CPU
-    time. They are the same as the command line's."""
+    """Saved folded stacks have the value that is shown; if CPU time is shown, they have the number
+    of samples. The stacks are the same as those of the command line."""
     for value, want in ((0, ("20", "2")), (1, ("20", "2")), (2, ("72", "3000"))):
         open_page(b, "events.html", f"value={value}")
         equal(folded(b), dict(zip(("spin", "touch"), want)), f"value {value}")
@@ -152,7 +152,8 @@ def saved(b):
 
 
 def fractions(b):
-    """Folded stacks with fractions are saved as they were read."""
+    """If the counts of folded stacks have fractions, the page saves the counts as they were read.
+    """
     text = "main;f 1.5\nmain;g 2.000001\nmain;h 3\n"
     (page.pages / "fractions.folded").write_text(text)
     krait("report", page.pages / "fractions.folded", "-o", page.pages / "fractions.html")
@@ -177,8 +178,8 @@ def threads(b):
 
 
 def trunk(b):
-    """My code folds the trunk, the calls that nearly all samples share, by the value that is
-    shown."""
+    """The view "My code" folds the calls that nearly all samples share. Which calls these are
+    depends on the value that is shown."""
     open_page(b, "trunk.html", "library=folded")
     for value, want in ((1, {"x", "y"}), (2, {"p"}), (1, {"x", "y"})):
         choose(b, "Value", value)
@@ -189,8 +190,8 @@ def trunk(b):
 
 
 def two(b):
-    """On the page of two recordings costs, colours and saved stacks are those of the shown
-    value."""
+    """On the page of two recordings, costs, colours and saved stacks are those of the value that is
+    shown."""
     colours(b, "diff.html")
     open_page(b, "diff.html", "value=2")
     said = tip(b, 0.5, 2)
@@ -207,7 +208,7 @@ def two(b):
 
 def first_differs(b):
     """If the first events of two recordings differ, their "samples" count different things. So the
-    page has all values but "samples", and shows the one that it is asked for."""
+    page has all values except "samples", and shows the value that it is asked for."""
     faults, time = write("faults-first", BEFORE, faults_first=True), write("time-first", AFTER)
     for sides, options in (((faults, time), ["page-faults", "CPU time"]), ((time, faults), ["CPU time", "page-faults"])):
         krait("diff", *sides, "-o", page.pages / "first.html")

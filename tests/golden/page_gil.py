@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_gil.py [DIR]: the lanes of the page's timeline against a real program whose threads' GIL
-states are known by construction (page_gil_target.py): each shows its colour while its thread ran,
-and nothing else. DIR keeps the page and a picture of it.
-"""
+"""page_gil.py [DIR]: tests the lanes of the page's timeline with a real program whose threads have
+known states of the GIL (page_gil_target.py). Each lane has the colour of its thread's state
+while the thread ran, and nothing before and after. DIR keeps the page and a picture of it."""
 
 import json
 import os
@@ -16,11 +15,12 @@ import browser
 
 HERE = pathlib.Path(__file__).resolve().parent
 KRAIT = os.environ.get("KRAIT", str(HERE.parent.parent / "build" / "release" / "krait"))
-LEFT, LANE, BIN = 150, 17, 2  # the values that constants of ui/strip.js have
+LEFT, LANE, BIN = 150, 17, 2  # the values that these constants have in ui/strip.js
 COLOURS = {"held": "#2b8a3e", "waiting": "#e8590c", "released": "#1c7ed6"}
-# seconds by which clocks may differ; times are rounded to 10 ms, which is also the width of a bin
+# by how many seconds clocks may differ; times are rounded to 10 ms, which is also the width of a
+# bin
 SLACK = 0.06
-# JavaScript that notes which names are written beside the lanes.
+# JavaScript that notes which names the page writes beside the lanes.
 SPY = """const write = CanvasRenderingContext2D.prototype.fillText;
 window.written = {};
 CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {
@@ -48,8 +48,8 @@ LANES = """(() => {
 
 
 def record(page):
-    """Records the program. Returns what it says of its threads, or None if krait can't record
-    here."""
+    """Records the program. Returns what the program says about its threads, or None if krait can't
+    record on this machine."""
     if os.geteuid() or subprocess.run([KRAIT, "doctor"], capture_output=True, timeout=60, check=False).returncode:
         return None
     done = subprocess.run([KRAIT, "record", "-q", "-F", "1999", "-o", page, "--", sys.executable, HERE / "page_gil_target.py"],
@@ -59,8 +59,8 @@ def record(page):
 
 
 def lanes(page):
-    """Returns ({lane: pixels of each colour in each bin}, the recording's start in ns, the width of
-    a lane in ns)."""
+    """Returns ({lane: pixels of each colour in each bin of time}, the recording's start in ns, the
+    width of a bin in ns)."""
     lines = subprocess.run([KRAIT, "report", page, "-o", "-", "--format", "jsonl"], capture_output=True, timeout=60, check=True)
     head = json.loads(lines.stdout.splitlines()[0])
     with browser.Browser(1400, 800) as b:
@@ -75,7 +75,7 @@ def lanes(page):
 
 
 def judge(bins, thread, start_ns, width_ns):
-    """Returns a list of the faults of a lane."""
+    """Returns the faults of a lane, as texts."""
     state, start, end, before, after = thread
     inside, outside = dict.fromkeys(COLOURS, 0), 0
     for i, pixels in enumerate(bins):
@@ -87,7 +87,7 @@ def judge(bins, thread, start_ns, width_ns):
                 outside += pixels.get(colour, 0)
     shown = sum(inside.values())
     # A thread that is just taking the GIL neither waits for it nor has it, and even a thread that
-    # keeps it must take it first. So 60 % are enough.
+    # keeps it must take it first. So it is enough if 60 % of the thread's samples have the state.
     if shown < 10 or inside[state] < 0.6 * shown or outside:
         return [f"{state}, but {inside} while it ran, {outside} when there was no such thread"]
     return []
@@ -105,8 +105,8 @@ def check(folder):
     shown, start_ns, width_ns = lanes(page)
     wrong = []
     for (name, tid), thread in threads.items():
-        # krait may not have read the name of a thread that lives only shortly. Then the lane has
-        # the process's name, or none.
+        # krait may not have read the name of a thread that lives only shortly. In that case the
+        # lane has the process's name, or no name.
         lane = [bins for label, bins in shown.items() if label == f"tid {tid}" or label.endswith(f" (tid {tid})")]
         wrong += [f"{name}: {what}" for what in (judge(lane[0], thread, start_ns, width_ns) if len(lane) == 1 else [f"not one lane of {list(shown)}"])]
         for other in set(COLOURS) - {thread[0]}:

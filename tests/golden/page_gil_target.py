@@ -39,7 +39,7 @@ def released():
 
 
 def keeper():
-    """Runs calls that don't check whether other threads want the GIL."""
+    """Makes calls that don't check whether other threads want the GIL."""
     for _ in range(TURNS):
         gate.put(None)
         sum(range(9000000 // TURNS))

@@ -20,8 +20,8 @@ const parse = (text) =>
 const pack = (files, input) => spawnSync('awk', ['-f', 'ui/pack.awk', ...files],
 	{encoding: 'utf8', input, maxBuffer: 1 << 28, env: {...process.env, LC_ALL: 'C'}});
 
-// True if ui/pack.awk may leave out the token: a semicolon (the tree shows where statements end),
-// "export", or the parentheses of (x) => ....
+// Returns true if ui/pack.awk may leave out this token: a semicolon (the tree shows where
+// statements end), "export", or the parentheses of (x) => ....
 function isFree(node) {
 	const {kind, parent} = node;
 
@@ -36,7 +36,7 @@ function isFree(node) {
 		kind >= Kind.FirstJSDocNode && kind <= Kind.LastJSDocNode;
 }
 
-// The short names of functions of Math, which the script begins with.
+// The short names that the packed script gives to functions of Math, at its beginning.
 const SHORT = {'Math.abs': '$a', 'Math.floor': '$f', 'Math.max': '$x', 'Math.min': '$n',
 	'Math.round': '$r'};
 
@@ -64,7 +64,7 @@ function treesIn(node) {
 		list.declarations.map((d) => tree(list.getChildAt(0)) + ' ' + tree(d));
 }
 
-// The trees of a module's statements.
+// Returns the trees of all statements of a module.
 const treesOf = (statements) => statements.filter((s) => s.kind !== Kind.ImportDeclaration)
 	.flatMap((s) => treesIn(s).map((t) => ({text: s.getText(), tree: t})));
 

@@ -2,12 +2,12 @@
 """page_pictures.py DIR [--update]: compares how the page looks with the pictures in
 tests/golden/pictures.
 
-DIR has picture.html and diff-picture.html, the fixed recordings of tests/unit/picture/test_render_html.c.
-They are shown in a font made of blocks (block_font.py), so that a picture doesn't depend on a
-machine's fonts; sizes, light, dark and paper are chosen here. Faults are put into the page, to show
-that the comparison finds each (all of FAULTS in the full tier). After a change that is meant,
---update writes the references: look at them. A picture that differs is left in DIR as NAME.png.
-"""
+DIR has picture.html and diff-picture.html, the fixed recordings of
+tests/unit/picture/test_render_html.c. The pages are shown in a font made of blocks (block_font.py),
+so that a picture doesn't depend on a machine's fonts. SHOTS has the sizes and colour schemes. The
+test also puts faults into the page, to show that the comparison finds each fault (all of FAULTS in
+the full tier). After an intended change, --update writes new reference pictures: look at them. A
+picture that differs is left in DIR as NAME.png."""
 
 import base64
 import hashlib
@@ -22,7 +22,8 @@ import browser
 
 REFERENCES = pathlib.Path(__file__).resolve().parent / "pictures"
 WIDE, MIDDLE, NARROW, LEAST, PAPER = (1400, 800), (800, 700), (400, 700), (320, 640), (1000, 1400)
-SHOTS = {  # name: (size, dark, fragment of the address); names with diff are of two recordings
+# name: (size, whether dark, fragment of the address); names with "diff" are pages of two recordings
+SHOTS = {
     "wide-light": (WIDE, False, ""),
     "wide-dark": (WIDE, True, ""),
     "middle-light": (MIDDLE, False, "view=sandwich&f=1&table=modules"),
@@ -36,8 +37,8 @@ SHOTS = {  # name: (size, dark, fragment of the address); names with diff are of
     "diff-wide-light": (WIDE, False, ""),
     "diff-narrow-dark": (NARROW, True, "view=callers&table=threads&t=2000000000-6000000000"),
 }
-# A seeded fault: a text of the page's script or style, and what replaces it. (The text lacks the
-# blanks that ui/pack.awk takes out.)
+# The faults that are put into the page, by name: a text of the page's script or style, and what
+# replaces it. (The text lacks the blanks that ui/pack.awk leaves out.)
 FAULTS = {
     "colour": ("return fills[f.member%fills.length]", "return fills[(f.member + (f.name === 'a')) % fills.length]"),
     "4-pixels-off": ("g.fillRect(x,y,w>3", "g.fillRect(x + (i === 4 ? 4 : 0), y, w > 3"),
@@ -48,8 +49,9 @@ FAULTS = {
     "diff-bars": ("(w-1)*lengths[0]", "(w - 1) * lengths[1]"),
 }
 
-# JavaScript that counts the pixels of each picture that have no similar pixel around the same place
-# in the other picture. The arrows of selects are masked, because the browser draws them.
+# JavaScript that compares two pictures. It counts the pixels of each picture that have no similar
+# pixel near the same place in the other picture. The arrows of selects don't count, because the
+# browser draws them.
 COMPARE = """(async (texts, masks) => {
     const pixels = async (text) => {
         const image = new Image();
@@ -95,12 +97,12 @@ MASKS = """[...document.querySelectorAll('select')].map((e) => {
     const r = e.getBoundingClientRect();
     return [Math.floor(r.right) - 22, Math.floor(r.top) + 2, 20, r.height - 4];
 })"""
-MOST = 20  # how many pixels may differ
+MOST = 20  # how many pixels of a picture may differ from the reference
 
 
 def await_notes(b, n):
-    """Waits until the page has made the notes beside functions @n times, and not again for 0.4 s.
-    The page makes them 0.15 s after each table."""
+    """Waits until the page has made the notes beside functions @n times, and then for 0.4 s not
+    again. The page makes these notes 0.15 s after each table."""
     end, made, since = time.monotonic() + 20, 0, 0
     while time.monotonic() < end and (made < n or time.monotonic() < since + 0.4):
         now = b.js("performance.getEntriesByName('krait:notes').length")
@@ -116,7 +118,8 @@ def shoot(b, page, shot):
     b.errors.clear()
     b.open(page, "#" + fragment if fragment else "")
     await_notes(b, 1)
-    if size == PAPER:  # this size makes the page draw the table anew; the table's notes come later
+    # at this size the page draws the table again, and the table's notes come later
+    if size == PAPER:
         made = b.js("performance.getEntriesByName('krait:notes').length")
         b.js("window.dispatchEvent(new Event('beforeprint'))")
         await_notes(b, made + 1)
@@ -126,8 +129,8 @@ def shoot(b, page, shot):
 
 
 def difference(b, data, masks, reference):
-    """Returns how many pixels differ, and the rectangle that they are in. Compares on an empty
-    page, because the policy of krait's page forbids loading pictures."""
+    """Compares two pictures. Returns how many pixels differ, and the rectangle in which they are.
+    Does so on an empty page, because the policy of krait's page forbids loading pictures."""
     b.open("/dev/null")
     return b.js(f"{COMPARE}([{data!r}, {base64.b64encode(reference.read_bytes()).decode()!r}], {masks})", wait=True)
 
@@ -138,8 +141,8 @@ def told(found):
 
 
 def seeded(page, old, new):
-    """Returns the page with a fault in its script or style, and with a policy that allows the
-    changed text."""
+    """Returns the page with a fault put into its script or style, and with a security policy that
+    allows the changed text."""
     text = page.read_text()
     assert text.count(old) == 1, f"{old!r} isn't in the page once: seed the fault elsewhere"
     text = text.replace(old, new)

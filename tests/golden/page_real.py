@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_real.py: the page that `krait record -- python app.py` writes, in a headless Chromium. It is
-known which line of the program is hot, and which expression of the line was executing. Every
-command that reads profiles must read the page.
-"""
+"""page_real.py: the page that `krait record -- python app.py` writes, in a headless Chromium. The
+test knows which line of the program is hot, and which expression of the line runs nearly always.
+Every command that reads profiles must read the page."""
 
 import ast
 import collections
@@ -41,7 +40,7 @@ def work(n):
 while time.process_time() < 1:
     work(2000)
 '''
-# {function: (its hot line, the expression in the line that was executing nearly always)}
+# {function: (its hot line, the expression of the line that runs nearly always)}
 HOT = {"work": (13, "spin(n)"), "spin": (5, "sum(i * i for i in range(n))")}
 
 
@@ -50,7 +49,7 @@ def krait(*args):
 
 
 def record(folder):
-    """Records a page. Returns its path, from the last path that krait printed."""
+    """Records a page. Returns the page's path, which krait prints last."""
     (folder / "app.py").write_text(PROGRAM, encoding="utf-8")
     done = subprocess.run([KRAIT, "record", "--", sys.executable, "app.py"], cwd=folder, capture_output=True, text=True, timeout=100, check=True)
     told = done.stderr.splitlines()[-1].split()[-1]
@@ -59,8 +58,8 @@ def record(folder):
 
 
 def lines(b, path):
-    """The hottest line of a function has nearly all of its time, its text is the file's, the
-    expression is underlined."""
+    """The hottest line of a function has nearly all of the function's time, the text of the line is
+    the file's, and the expression is underlined."""
     open_page(b, path.name)
     until(b, "document.querySelectorAll('#table tbody tr').length > 0", "no rows")
     press(b, "Total")
@@ -78,10 +77,10 @@ def lines(b, path):
 
 
 def first_sentence(b, path):
-    """The first sentence names the function that has the program's time, and equals the
-    report's."""
+    """The first sentence on the page names the function that takes the program's time. The report's
+    first sentence is the same."""
     open_page(b, path.name)
-    # a sentence on how much of the time the program had a CPU may come before
+    # The header may begin with a sentence about how much of the time the program had a CPU.
     said = b.js("[...document.querySelectorAll('#headline span')].map((e) => e.textContent)")
     assert "app.py:5" in said[-1] and "spin" in said[-1], said
     equal([line.rstrip(".") for line in krait("report", path).split("\n")[:len(said)]], said, "the report's first sentences")
@@ -89,8 +88,8 @@ def first_sentence(b, path):
 
 
 def read_back(path):
-    """report, merge and diff read the page: report has all samples once, merge of the page with
-    itself twice, and diff finds no change."""
+    """report, merge and diff can read the page: report has all samples once, merge of the page with
+    itself has them twice, and diff finds no change."""
     def counts(*args):
         out = collections.Counter()
         for line in krait(*args, "--format", "folded", "-o", "-").splitlines():
@@ -110,7 +109,7 @@ def main():
     if os.geteuid() or subprocess.run([KRAIT, "doctor"], capture_output=True, timeout=60, check=False).returncode:
         print("SKIP page-real: krait can't record here")
         return 0
-    page.pages.chmod(0o755)  # root's files are shown if everybody may read them
+    page.pages.chmod(0o755)  # as root, krait shows files of root only if everybody may read them
     path = record(page.pages)
     bad = page.run("page-real-read-back", read_back, path)
     if not browser.find():

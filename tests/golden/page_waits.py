@@ -55,7 +55,7 @@ NUMBERS = "document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' 
 SWITCH = "[...document.querySelectorAll('#tools [aria-label=Value] button')]"
 TABLE = "[...document.querySelectorAll('#table tbody tr')].map((e) => e.textContent.replace(/\\u00a0/g, ' '))"
 FILLS = {"running": "#5fb878", "runnable": "#d9a400", "net": "#6fa8f5", "sleep": "#b8bcc8", "idle": "#dcdce0", "lock": "#e58aa8"}
-# the colours of the lane's middle row of pixels at a part of the time
+# JavaScript that returns the colours in the middle row of pixels of a lane, at a part of the time.
 LANE = """(() => {
     const c = document.querySelector('#strip canvas'), g = c.getContext('2d'), d = [];
     const at = Math.round(150 + %f * Math.floor((c.clientWidth - 166) / 2) * 2);
@@ -115,7 +115,7 @@ def press(b, name):
 
 
 def switch(b):
-    """Buttons choose CPU time, wall time or waiting; wall time is both together."""
+    """Buttons choose CPU time, wall time or waiting; wall time is CPU time and waiting together."""
     open_page(b, "waits.html")
     equal(b.js(SWITCH + ".map((e) => e.textContent)"), ["CPU time", "wall time", "time waiting"], "the switch")
     for name, total in (("CPU time", "1.00 s"), ("wall time", "19.5 s"), ("time waiting", "18.5 s"), ("CPU time", "1.00 s")):
@@ -125,7 +125,8 @@ def switch(b):
 
 
 def timeline(b):
-    """A wait is drawn over its whole length. Of two lanes that begin together the heavier one is first."""
+    """A wait is drawn over its whole length. Of two lanes that begin at the same time, the one with
+    the larger value is first."""
     open_page(b, "waits.html", "value=3")
     for at, want in ((0.05, "running"), (0.11, "net"), (0.3, "net"), (0.49, "net"), (0.52, "runnable"), (0.58, None), (0.7, "net"), (0.9, "sleep")):
         colours = set(b.js(LANE % (at, 1))) & set(FILLS.values())
@@ -135,16 +136,16 @@ def timeline(b):
 
 
 def ranges(b):
-    """A range of the timeline contains the part of each wait that lies in the range, even if no
-    wait begins there."""
+    """If a range of the timeline is chosen, the part of each wait that lies in the range counts,
+    even if no wait begins there."""
     for value, span, main, table in ((2, (2, 4), "4.00 s", "2.00 s"), (3, (2, 4), "4.00 s", "2.00 s"), (2, (4.5, 7), "4.00 s", "2.00 s"),
                                      (1, (0, 0.5), "500 ms", "500 ms")):
         open_page(b, "waits.html", f"value={value}&table=threads&t={int(span[0] * SECOND)}-{int(span[1] * SECOND)}")
         rows = b.js(TABLE)
         got = [r for r in rows if "main" in r]
         assert len(got) == 1 and table in got[0], (value, span, rows)
-    # values: waiting for the GIL; what the sleeper is blamed for; a wait for a lock, whose sample
-    # has the time of the wait's end
+    # The values are: waiting for the GIL; waits of others for which the sleeper is blamed; a wait
+    # for a lock, whose sample has the time at which the wait ended.
     for value, span, part in ((3, (6, 7), 2 / 12), (4, (7, 8), 4 / 3 / 10), (5, (0, 3), 1 / 4), (5, (5, 9), 1 / 4), (5, (7, 9), 0)):
         open_page(b, "gil-waits.html", f"value={value}&t={span[0] * SECOND}-{span[1] * SECOND}")
         said = b.js("document.querySelector('#chips').textContent.replace(/\\u00a0/g, ' ')")
@@ -155,10 +156,10 @@ def ranges(b):
 
 
 def tips(b):
-    """The tip of a box says what was waited for and on what, how often, and the longest and the
-    median wait. Time in which a thread was ready to run isn't a number of waits."""
+    """The tip of a box says for what its threads waited and on what, how often, and the longest and
+    the median wait. Time in which a thread was ready to run has no number of waits."""
     open_page(b, "waits.html", "value=2")
-    # main has 8.5 of 18.5 s, fetch 6 of them, work 0.5
+    # main has 8.5 of 18.5 s: fetch has 6 s of them, work 0.5 s, nap 2 s
     for name, want in (("fetch", "net (db:5432)|6.00 s|\u2265 2|\u2264 4.00 s|\u2248 4.00 s"), ("work", "runnable|500 ms|\u2013|\u2013|\u2013")):
         x = [share / 100 for share in range(2, 100) if name in tip_at(b, share / 100, 2).split("\n")[0]]
         said = tip_at(b, x[0], 2).replace("\t", "|")
@@ -167,8 +168,8 @@ def tips(b):
 
 
 def waiting(b):
-    """In wall time, the table of threads has a column for waiting, by which it is sorted first. A
-    button leaves out waits of threads without work."""
+    """While wall time is shown, the table of threads also has a column for waiting, and is first
+    sorted by it. A button leaves out waits of threads that have no work."""
     open_page(b, "waits.html", "value=3&table=threads")
     equal(b.js("[...document.querySelectorAll('#table thead button')].map((e) => e.textContent)"), ["Waiting", "Total", "Thread"], "the headings")
     cells = "[...document.querySelectorAll('#table tbody tr')].map((r) => [...r.querySelectorAll('.amount')].map((e) => e.textContent.replace(/\\u00a0/g, ' ')).join())"
@@ -182,7 +183,7 @@ def waiting(b):
 
 
 def pairs_are(b, want, what):
-    """Waits for the table, which comes after the picture."""
+    """Waits until the table of who waited for whom, which comes after the picture, is as wanted."""
     end = time.monotonic() + 5
     while b.js(PAIRS) != want and time.monotonic() < end:
         time.sleep(0.05)
@@ -190,8 +191,9 @@ def pairs_are(b, want, what):
 
 
 def gil(b):
-    """While a value of the GIL is shown, a table says who waited for whom, in the range that is chosen.
-    A row shows where its thread waited, a column what its thread did meanwhile."""
+    """While a value of the GIL is shown, a table says which thread waited for which, in the chosen
+    range. Choosing a row shows where its thread waited, choosing a column shows what its thread
+    did meanwhile."""
     head = "waited|h|s|nobody seen"
     open_page(b, "gil-waits.html", "value=1")
     assert b.js("document.querySelector('#gil').hidden"), "a table beside CPU time"
@@ -210,7 +212,8 @@ def gil(b):
 
 
 def locks(b):
-    """While lock blame is shown, a table says who waited for whose lock, in the range that is chosen."""
+    """While lock blame is shown, a table says which thread waited for the locks of which thread, in
+    the chosen range."""
     head, chosen = "waited|o|f|not known", SWITCH + ".find((e) => e.ariaPressed === 'true').textContent"
     open_page(b, "lock-waits.html", "value=2")
     assert b.js("document.querySelector('#gil').hidden"), "a table beside time waiting"
@@ -229,7 +232,7 @@ def locks(b):
 
 
 def colours(b):
-    """Boxes can be coloured by the state of threads."""
+    """Boxes can be coloured by the states of threads."""
     open_page(b, "waits.html", "value=3&colour=state")
     legend = b.js("[...document.querySelectorAll('#legend span:has(b)')].map((e) => e.textContent)")
     equal(sorted(legend), ["lock", "net", "runnable", "running", "sleep"], "the legend")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the words on each page of a browser's PDF, also those that are partly hidden."""
+"""Reads the words on each page of a PDF that a browser wrote, also words that are partly hidden."""
 import re
 import zlib
 
@@ -9,12 +9,13 @@ class Pdf:
         self.objects = {int(n): text for n, text in re.findall(rb"(\d+) 0 obj\s(.*?)endobj", data, re.S)}
 
     def _stream(self, key, text):
-        """Returns the stream that is the value of @key in @text."""
+        """Returns the stream to which @key refers in @text."""
         number = int(re.search(key + rb" (\d+) 0 R", text)[1])
         return zlib.decompress(re.search(rb"stream\r?\n(.*)endstream", self.objects[number], re.S)[1])
 
     def _letters(self, font):
-        """Returns {glyph: letters} of a font, from its /ToUnicode (ISO 32000-1, 9.10.3)."""
+        """Returns {glyph: letters} of a font, from the font's /ToUnicode table (ISO 32000-1,
+        9.10.3)."""
         table, out = self._stream(rb"/ToUnicode", self.objects[int(font)]), {}
         for block in re.findall(rb"beginbfchar(.*?)endbfchar", table, re.S):
             for glyph, letters in re.findall(rb"<(\w+)>\s*<(\w+)>", block):
@@ -26,7 +27,7 @@ class Pdf:
         return out
 
     def pages(self):
-        """Returns the words of each page, as a list of lists."""
+        """Returns for each page of the PDF a list of its words."""
         out = []
         for text in self.objects.values():
             if not re.search(rb"/Type\s*/Page\b", text):

@@ -2,9 +2,8 @@
 """pprof-check.py TOOL DIRECTORY: other tools read pprof files that krait wrote.
 
 TOOL is tests/tools/pprof, which prints what is in a file. The other tools must show the same
-numbers, to the nanosecond. krait also reads files of other tools and writes them anew: these must
-say the same afterwards.
-"""
+numbers, to the nanosecond. krait also reads files of other tools and writes them again: the copies
+must have the same contents."""
 
 import gzip
 import itertools
@@ -26,7 +25,8 @@ def pprof(*args):
 
 
 def top(path, *args):
-    """Returns {name: (flat, cum)} as `pprof -top` prints it; "(inline)" isn't part of a name."""
+    """Returns {name: (flat, cum)} of what `pprof -top` prints; the suffix "(inline)" is left out of
+    names."""
     rows = {}
     for line in pprof("-top", *ALL, *args, path).splitlines():
         m = re.match(r"\s*(\d+)(?:ns)?\s+\S+\s+\S+\s+(\d+)(?:ns)?\s+\S+\s\s(.*)$", line)
@@ -37,8 +37,8 @@ def top(path, *args):
 
 
 def truth(text):
-    """Returns what TOOL printed: {"function": {...}, "line": {...}, "label": {...}}, and the
-    total."""
+    """Reads what TOOL printed. Returns ({"function": {...}, "line": {...}, "label": {...}}, the
+    total)."""
     known, total = {"function": {}, "line": {}, "label": {}}, 0
     for line in text.splitlines():
         what, rest = line.split(" ", 1)
@@ -54,7 +54,7 @@ def truth(text):
 
 
 def labels(path):
-    """Returns {"key value": sum} as `pprof -tags` prints it, without the time."""
+    """Returns {"key value": sum} of what `pprof -tags` prints, without the label "time"."""
     sums, key = {}, None
     for line in pprof("-tags", "-unit=ns", path).splitlines():
         if m := re.match(r" (\S+): Total", line):
@@ -101,8 +101,8 @@ NATIVE = """\
 
 
 def check_native(tool, path, copy):
-    """Tests that each file has one mapping. Tests build ids, addresses, mangled names, inlined
-    calls and frames without names."""
+    """Checks a file with native code: it has one mapping, and its build id, addresses, mangled
+    names, inlined calls and frames without names are right."""
     numbers(tool, "copy", path, copy)
     samples, rest = pprof("-raw", path).split("Locations\n")
     # Puts each function with its inlined calls on one line; a newer pprof writes columns too.
@@ -118,7 +118,8 @@ def check_native(tool, path, copy):
 
 
 def check_named_later(tool, directory):
-    """If krait has no name for an address, pprof finds one in the file with the same build id."""
+    """If krait has no name for an address, pprof finds the name later in a file with the same build
+    id."""
     library, path = f"{directory}/libnamed.so", f"{directory}/unnamed.pb.gz"
     source = "int first(int x) { return x * 3; }\nint second(int x) { return x * 5; }\n"
     linkers = [n for n in ("bfd", "lld") if shutil.which(f"ld.{n}")]
@@ -141,7 +142,7 @@ def check_named_later(tool, directory):
 
 
 def check_protoc(name, path):
-    """Checks that every field is one of profile.proto, and that ids are 1, 2, 3..."""
+    """Checks a file with protoc: every field is one of profile.proto, and ids are 1, 2, 3..."""
     with gzip.open(path) as f:
         text = subprocess.run(["protoc", "--decode_raw"], input=f.read(), check=True,
                               capture_output=True).stdout.decode()
@@ -154,14 +155,14 @@ def check_protoc(name, path):
 
 
 def numbers(*command):
-    """Returns what TOOL printed as "NAME NUMBER" lines."""
+    """Runs a command that prints "NAME NUMBER" lines. Returns {NAME: NUMBER}."""
     out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {name: float(n) for name, n in (line.split() for line in out.splitlines())}
 
 
 def check_copy(tool, name, path, copy):
-    """pprof shows the same for a file and for the copy that krait made by reading and writing the
-    file."""
+    """pprof shows the same for a file as for the copy that krait made by reading the file and
+    writing it again."""
     numbers(tool, "copy", path, copy)
     wrong = []
     for args in (["-functions"], ["-lines"]):
@@ -171,7 +172,8 @@ def check_copy(tool, name, path, copy):
 
 
 def check_bulk(tool, made, again):
-    """With many samples memory doesn't grow, and the file stays small."""
+    """A recording of many samples: krait's memory doesn't grow with them, and the file stays small.
+    """
     n = 10_000_000 if os.environ.get("KRAIT_TEST_FULL") else 300_000
     first = numbers(tool, "bulk", made, str(n))
     size = os.path.getsize(made) / n
@@ -182,7 +184,7 @@ def check_bulk(tool, made, again):
             f"{first['memory'] / 1024:.0f} MiB, reading and writing {second['memory'] / 1024:.0f} MiB")
     wrong = [said] if first["samples"] != n or size > 9 or not same else []
     wrong += [said] if first["memory"] > 32 * 1024 else []
-    # The file itself is mapped while it is read, so its size counts too.
+    # krait maps the file while it reads it, so the file's size counts in its memory.
     wrong += [said] if second["memory"] > 32 * 1024 + os.path.getsize(made) / 1024 else []
     result(f"pprof-bulk ({said})", wrong)
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# pprof files as Go's pprof and protoc read them, against sums that tests/tools/pprof made itself.
+# Compares pprof files, as Go's pprof and protoc read them, with sums that tests/tools/pprof itself
+# made.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 tool=build/release/tests/tools/pprof

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # pprof.sh ARGUMENT...: runs Go's pprof, which Debian's golang packages carry as a prebuilt tool.
-# Exit code 77 if there is none. PPROF names another one.
+# Exit code 77 if there is no pprof. The environment variable PPROF names another pprof.
 for tool in "${PPROF:-}" /usr/lib/go-*/pkg/tool/*/pprof /usr/local/go/pkg/tool/*/pprof; do
 	if [ -x "$tool" ]; then
 		# These settings keep pprof from looking for binaries, symbols or settings of this machine.

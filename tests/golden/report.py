@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""report.py: `krait report` and `krait merge` on profiles of several tools; the truth is arithmetic
-in Python on the pprof file (tests/oracle/judge/pprof.py), not krait's word."""
+"""report.py: `krait report` and `krait merge` on profiles of several tools. The truth isn't what
+krait says, but arithmetic in Python on the pprof file (tests/oracle/judge/pprof.py)."""
 import base64
 import fcntl
 import gzip
@@ -45,7 +45,7 @@ def krait(*args, stdin=b"", code=0):
 
 
 def folded(text):
-    """Returns {stack: count} of folded stacks."""
+    """Returns {stack: count} of a text of folded stacks."""
     out = {}
     for line in text.decode().splitlines():
         stack, _, count = line.rpartition(" ")
@@ -54,7 +54,8 @@ def folded(text):
 
 
 def made(path, start=0, version=None):
-    """Writes a profile with 3 functions, 2 threads and times, with Python alone."""
+    """Writes a profile with 3 functions, 2 threads and times. The code that writes it isn't
+    krait's."""
     w = pprof.Writer()
     main = w.location("[python 3.12]", "<module>", "/srv/app/app.py", 1, 9, 1)
     work = w.location("[python 3.12]", "Worker.run", "/srv/app/lib/work.py", 3, 5, 1)
@@ -81,7 +82,7 @@ def stacks(profile, value=0):
 
 
 def names(stack):
-    """Returns only the names of a folded stack."""
+    """Returns the names of the frames of a folded stack, without files and lines."""
     return tuple(frame.split(" (")[0] for frame in stack.split(";"))
 
 
@@ -90,14 +91,14 @@ def same_as_pprof(name, path, stdin=b""):
     got = {}
     for stack, count in folded(krait("report", path, "--format", "folded", stdin=stdin).stdout).items():
         got[names(stack)] = got.get(names(stack), 0) + count
-    # "[no stack]" is krait's word for an empty stack.
+    # krait writes "[no stack]" for an empty stack.
     truth = {k or ("[no stack]",): v for k, v in truth.items()}
     check(name, got == truth, "folded stacks of %s differ" % path)
 
 
 def round_trips(work, path, name):
-    """The counts stay the same if a profile is written in a format that holds the whole recording
-    and then as pprof."""
+    """If krait writes a profile in a format that holds the whole recording, and then as pprof
+    again, the counts stay the same."""
     truth = stacks(pprof.read(path))
     for ext in ("pb.gz", "svg", "html", "jsonl", "pstats"):
         out, back = os.path.join(work, "x." + ext), os.path.join(work, "back.pb.gz")
@@ -116,7 +117,7 @@ def packed_pages(work, path):
 
 
 def speedscope_and_back(work, path, name):
-    """krait's file for speedscope has each stack's time."""
+    """The file that krait writes for speedscope has the time of each stack."""
     out, back = os.path.join(work, "x.speedscope.json"), os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", out)
     krait("report", out, "-o", back)
@@ -129,7 +130,7 @@ def speedscope_and_back(work, path, name):
 
 
 def diff_by(work):
-    """diff shows the cost of each thread before and after. Threads are matched by name, because
+    """diff --by shows the cost of each thread before and after. It pairs threads by name, because
     their ids differ."""
     paths = [os.path.join(work, x) for x in ("before.pb.gz", "after.pb.gz")]
     for path, of_worker, ids in zip(paths, (100, 300), (7, 9)):
@@ -165,8 +166,8 @@ def diff_by(work):
 
 
 def diff_only_total(work):
-    """Native code has no own cost. If only its total changed, the columns for the own cost are
-    empty in its row, and not 0."""
+    """Native code has no own cost. If only the total of a native function changed, the columns for
+    the own cost are empty in its row, and don't show 0."""
     paths = [os.path.join(work, x) for x in ("with.pb.gz", "without.pb.gz")]
     for path, native in zip(paths, (True, False)):
         w = pprof.Writer()
@@ -183,7 +184,7 @@ def diff_only_total(work):
 
 
 def diff_without_times(work):
-    """The count of a line of folded stacks is taken as a number of samples: 1,000 of 5,000, then
+    """diff takes the count of a line of folded stacks for a number of samples: 1,000 of 5,000, then
     1,600 or 1,010."""
     paths = [os.path.join(work, x) for x in ("before.folded", "after.folded", "same.folded")]
     for path, n in zip(paths, (1000, 1600, 1010)):
@@ -213,8 +214,8 @@ def block_of(page, name):
 
 def page_of_two_values(work):
     """The page's data has the numbers that ui/data.js expects. A value below 0 isn't drawn, even if
-    it is nearer to 0 than its number of samples tells (-30, though -5 samples of 10 would be
-    -50)."""
+    its number of samples would make it lower than it is (it is -30, and -5 samples of 10 would
+    be -50)."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
               "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": 10}, {"type": "mapping", "id": 1, "name": "x"}]
     for i, values in enumerate(([-5, -30], [7, 70], [9, -20]), 1):
@@ -237,8 +238,8 @@ def page_of_two_values(work):
 
 
 def page_of_a_difference(work):
-    """Values below 0 aren't drawn, and the page says so: the file's lines add up to 100 above 0 and
-    40 below."""
+    """The page doesn't draw values below 0, and says so: the lines of the file add up to 100 above
+    0 and 40 below 0."""
     path, page = os.path.join(work, "less.folded"), os.path.join(work, "less.html")
     with open(path, "w") as f:
         f.write("run;more 100\nrun;less -40\n")
@@ -250,10 +251,10 @@ def page_of_a_difference(work):
 
 
 def diff_limits(work):
-    """If a limit for own costs leaves something unjudged, diff says so, in Markdown too. Three of
-    four functions that cost half as much again are taken for a slower machine; a limit for the
-    total is still exceeded. A function with a new name exceeds no limit for all functions, only one
-    for its own name."""
+    """If diff can't judge something by a limit for own costs, it says so, in Markdown too. If three
+    of four functions cost half as much again, diff takes that for a slower machine; a limit for
+    the total is still exceeded. A function with a new name exceeds no limit for all functions,
+    only one for its own name."""
     costs = {"before": {"f": 10000, "g": 8000, "h": 9000, "rest": 7000}, "slower": {"f": 15000, "g": 12000, "h": 13500, "rest": 7000},
              "renamed": {"f": 10000, "g": 8000, "h2": 9000, "rest": 7000},
              "dearer": {"f": 10000, "g": 8001, "h": 9000, "rest": 9800},
@@ -271,8 +272,8 @@ def diff_limits(work):
     shared = "The own cost of app.f went from 10,000 to 15,000 (+50.0 %)", "but most functions changed as much. The machine is slower, or all of the work grew."
     for said in diff("slower", "own:*>+5%", 0):
         check("diff-limit-shared", all(words in said for words in shared), said)
-    # If most functions changed alike, because the machine's speed did, a function's own cost is
-    # judged by how much it differs from them, also if it fell.
+    # If most functions changed alike, because the machine's speed did, diff judges a function's own
+    # cost by how much its change differs from theirs, also if the cost fell.
     for name, words in ("faster", "from 7,000 to 7,280 (+4.0 %; relative to the many functions that changed by -20.0 %, it is +30.0 %)"), \
             ("much-faster", "from 7,000 to 6,944 (-0.8 %; relative to the many functions that changed by -20.0 %, it is +24.0 %)"):
         said = diff(name, "own:*>+5%", 4)
@@ -288,7 +289,7 @@ def diff_limits(work):
     said = diff("renamed", "own:app.h2>+5%", 4)
     check("diff-limit-new-named", "app.h2 went from 0 to 9,000 (new)" in said[1] and "it is new, or" not in said[0], said)
     check("diff-limit-quiet", "The own cost" not in diff("before", "own:*>+5%", 0)[0])
-    # A terminal of 75 columns or more has room for the column of shares, in which app.rest has a
+    # A terminal of 75 columns or more has room for the column with the shares, where app.rest has a
     # star.
     for columns, starred in ("80", True), ("60", False):
         os.environ["COLUMNS"] = columns
@@ -298,7 +299,8 @@ def diff_limits(work):
 
 
 def firefox_and_back(work, path, name):
-    """krait's file for the Firefox Profiler has each stack's time, thread and moments."""
+    """The file that krait writes for the Firefox Profiler has the time, the thread and the moments
+    of each stack."""
     out, back = os.path.join(work, "x.firefox.json"), os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", out)
     krait("report", out, "-o", back)
@@ -311,8 +313,9 @@ def firefox_and_back(work, path, name):
 
 
 def firefox_of_today(work, path):
-    """krait reads its own file in the form that profiler.firefox.com has today. The file is changed
-    here by the steps that the viewer itself takes from version 60 to 75."""
+    """krait reads a file for the Firefox Profiler in the form that profiler.firefox.com writes
+    today. The test makes this form of krait's own file, by the steps with which the viewer
+    itself converts version 60 to 75."""
     out, back = os.path.join(work, "x.firefox.json"), os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", out)
     with open(out) as f:
@@ -337,7 +340,7 @@ def firefox_of_today(work, path):
         json.dump(g, f)
     krait("report", out, "-o", back)
     got = pprof.read(back)
-    krait("report", path, "-o", back)  # a mapping without a name gets one
+    krait("report", path, "-o", back)  # krait gives a mapping without a name some name
     truth = pprof.read(back)
 
     def places(p):
@@ -348,8 +351,8 @@ def firefox_of_today(work, path):
 
 
 def gecko_of_cpython(work):
-    """krait reads a profile that CPython 3.15's own profiler made. The counts of each stack are
-    added up from the profile's tables here."""
+    """krait reads a profile that CPython 3.15's own profiler made. The test adds up the counts of
+    each stack from the profile's tables."""
     try:
         python = kit.interpreter("static", (3, 15))
     except (kit.Skip, OSError):
@@ -378,8 +381,8 @@ def gecko_of_cpython(work):
 
 
 def traces(work):
-    """Trace events are read as py-spy 0.4 writes them (a list of B and E) and as viztracer 1.0 does
-    (an X comes after the slices that it called)."""
+    """krait reads trace events as py-spy 0.4 writes them (a list of B and E events) and as
+    viztracer 1.0 does (an X event comes after the events of the slices that it called)."""
     pyspy = [dict(pid=7, tid=7, ph=ph, name=name, cat="py-spy", ts=ts, args={"filename": "app.py", "line": line})
              for ph, name, ts, line in (("B", "<module>", 10, 3), ("B", "f", 12.5, 8), ("E", "f", 20, 8),
                                         ("B", "f", 30, 8), ("E", "f", 31, 8), ("E", "<module>", 40, 3))]
@@ -395,8 +398,8 @@ def traces(work):
 
 
 def cpuprofile_of_node(work):
-    """krait reads Node's own profile of a program. The time of each stack is added up from the
-    profile's nodes here."""
+    """krait reads a profile that Node itself made of a program. The test adds up the time of each
+    stack from the profile's nodes."""
     node = shutil.which("node")
     script, out = os.path.join(work, "spin.js"), os.path.join(work, "x.cpuprofile")
     with open(script, "w") as f:
@@ -427,8 +430,8 @@ def cpuprofile_of_node(work):
 
 
 def profile_in_trace(work):
-    """krait reads V8's profiles in a trace of Node's, two of one thread, and the slices beside
-    them. The time of each stack is added up from the profiles' chunks here."""
+    """krait reads a trace that Node wrote: two V8 profiles of one thread, and the slices beside
+    them. The test adds up the time of each stack from the profiles' chunks."""
     node = shutil.which("node")
     script, out = os.path.join(work, "spin.js"), os.path.join(work, "node.trace")
     if not node or subprocess.run([node, "--trace-event-categories", "v8,disabled-by-default-v8.cpu_profiler",
@@ -471,8 +474,8 @@ def profile_in_trace(work):
 
 
 def pstats_refused(work, path):
-    """pstats files without stacks are refused with that reason. Tested are a file of cProfile's,
-    krait's own file without its end, and one whose end claims too much."""
+    """krait refuses pstats files without stacks, and gives that reason. The test tries a file of
+    cProfile's, krait's own file without its end, and one whose end claims too much."""
     own, theirs, cut, claims = [os.path.join(work, x + ".pstats") for x in ("own", "c", "cut", "claims")]
     krait("report", path, "-o", own)
     subprocess.run([sys.executable, "-c", "import cProfile; cProfile.run('sum(range(9))', %r)" % theirs], check=True)
@@ -504,8 +507,8 @@ def others(work):
         "<module> (app.py:3);f (lib/a.py:10)": 12, "<module> (app.py:3);sin (libm.so.6)": 3})
     check("py-spy-no-frames", sum(folded(krait("report", "-", "--format", "folded",
                                                stdin=pyspy + b" 2\n").stdout).values()) == 17)
-    # A speedscope file of py-spy 0.4.3, shortened: the frames are at the end, weights are in
-    # seconds, and each thread has its own profile.
+    # A shortened speedscope file as py-spy 0.4.3 writes it: the frames are at its end, weights are
+    # in seconds, and each thread has a profile of its own.
     scope = {"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": [
         {"type": "sampled", "name": name, "unit": "seconds", "startValue": 0.0, "endValue": 0.015,
          "samples": samples, "weights": [0.005] * len(samples)} for name, samples in (
@@ -526,12 +529,12 @@ def others(work):
         krait("report", "-", "--format", "folded", stdin=perf).stdout).values()) == 7)
     austin = b"# austin: 3.6\n# mode: wall\nP7;T0:8;/srv/a.py:f:3;/srv/a.py:g:9 1500\n"
     check("austin", folded(krait("report", "-", "--format", "folded", stdin=austin).stdout) == {
-        "f (/srv/a.py:3);g (/srv/a.py:9)": 1500000})  # this file counts microseconds
+        "f (/srv/a.py:3);g (/srv/a.py:9)": 1500000})  # this file's weights are microseconds
 
 
 def by_stack(text, frames):
-    """Returns {names of frames: count} of folded stacks that another tool wrote. @frames returns
-    the frames' names from the parts of a line."""
+    """Returns {names of frames: count} of folded stacks that another tool wrote. The function
+    @frames returns the frames' names, given the parts of a line."""
     out = {}
     for line in text.splitlines():
         if line and not line.startswith("#"):
@@ -542,7 +545,8 @@ def by_stack(text, frames):
 
 
 def slices(events):
-    """Returns {names of the open slices: how many ns they are open together} of B and E events."""
+    """Adds up B and E events. Returns {names of the open slices: how many ns they are open
+    together}."""
     out, threads = {}, {}
     for e in events:
         stack, last = threads.setdefault(e["tid"], ([], [0]))
@@ -554,8 +558,8 @@ def slices(events):
 
 
 def real_ones(work):
-    """krait reads what py-spy 0.4.3 (-t -s; folded with -n too), Austin 3.7 and perf wrote of a
-    program with two threads (tests/golden/others)."""
+    """krait reads files that other tools wrote of a program with two threads: py-spy 0.4.3 (with -t
+    -s; the folded file also with -n), Austin 3.7 and perf (tests/golden/others)."""
     files = {}
     for name in os.listdir(os.path.join(HERE, "others")):
         with open(os.path.join(HERE, "others", name), "rb") as f:
@@ -584,7 +588,7 @@ def real_ones(work):
         got = pprof.read(back)
         check("real-" + name, stacks(got) == truth and len(truth) > 5, str(set(stacks(got).items()) ^ set(truth.items()))[:300])
         if threads:
-            # a thread has no name in samples from before the program gave it one
+            # Samples from before the program gave its thread a name don't have the thread's name.
             check("real-threads-" + name, {s.labels.get("thread") for s in got.samples} - {None} == threads)
         lines = {(f.name, os.path.basename(f.file), f.line) for s in got.samples for f in got.stack(s)}
         check("real-lines-" + name, ("leaf", "spin.py", 3) in lines or name in ("perf.folded", "py-spy.trace.json"), str(lines)[:300])
@@ -614,7 +618,8 @@ def merges(work):
 
 
 def filters(work, path):
-    """Each filter of krait report leaves the samples that the same filter in Python leaves."""
+    """Each filter option of krait report leaves the samples that the same filter in Python leaves.
+    """
     truth = pprof.read(path)
 
     def total(keep):
@@ -637,7 +642,7 @@ def filters(work, path):
 
 
 def diff_filters(work, path):
-    """diff with filter options: compares each function's total, before and after, with sums made in
+    """diff with filter options: each function's total, before and after, equals a sum made in
     Python."""
     other = os.path.join(work, "other.pb.gz")
     w = pprof.Writer()
@@ -671,8 +676,8 @@ def diff_filters(work, path):
 
 
 def per_process(work):
-    """In the table of processes, those with the same name have a row each if all rows fit. The last
-    line sums up the processes that don't fit."""
+    """The table of processes has a row for each process, even if some have the same name, as long
+    as all rows fit. The last line sums up the processes that don't fit."""
     path, w = os.path.join(work, "processes.pb.gz"), pprof.Writer()
     at = w.location("[python 3.12]", "f", "/srv/app.py", 1, 1, 1)
     for name, pid, n in (("web.py", "4", 50), ("web.py", "5", 30), ("cron.py", "6", 15), ("", "7", 5)):
@@ -691,8 +696,8 @@ def per_process(work):
 
 
 def lines_as_rows(work):
-    """With --lines a row of the table and of the tree is a line, with --modules a module, and the
-    table says so."""
+    """With --lines each row of the table and of the tree is a line, with --modules a module. The
+    table says which it is."""
     path, w = os.path.join(work, "rows.pb.gz"), pprof.Writer()
     root, *leaves = [w.location("[python 3.12]", name, "/srv/app.py", 1, line, 1) for name, line in (("run", 3), ("leaf", 7), ("leaf", 8))]
     for leaf, n in zip(leaves, (3, 1)):
@@ -707,8 +712,8 @@ def lines_as_rows(work):
 
 
 def own_lines(work):
-    """A line of the user's code counts what it calls in libraries, down to the next line of the
-    user's."""
+    """A line of the user's code also counts what it calls in libraries, down to the next line of
+    the user's code."""
     path, w = os.path.join(work, "own-lines.pb.gz"), pprof.Writer()
     site = "/srv/env/lib/python3.12/site-packages/pkg/core.py"
     main, mine, other = (w.location("[python 3.12]", name, "/srv/app.py", first, line, 1) for name, first, line in (("main", 1, 2), ("work", 5, 6), ("work", 5, 7)))
@@ -770,9 +775,10 @@ def gil(path):
 
 
 def gil_waits(work):
-    """The report says who waited for the GIL, and what its holder did meanwhile. w waits from 0 to
-    8 s, v from 4 to 8 s. h holds the GIL in two samples of 2 s: at 1 s, while one thread waits, and
-    at 5 s, while two wait. s sleeps with the GIL for 3 s, from 5 s on."""
+    """The report says which threads waited for the GIL, and what the thread that held it did
+    meanwhile. w waits from 0 to 8 s, v from 4 to 8 s. h holds the GIL in two samples of 2 s: at
+    1 s, while one thread waits, and at 5 s, while two wait. s sleeps with the GIL for 3 s, from
+    5 s on."""
     rows = [{"type": "krait", "version": 1, "duration_nanos": 9 * 10 ** 9, "sample_types": [
         {"type": "samples", "unit": "count"}] + [{"type": t, "unit": "nanoseconds"} for t in ("cpu", "off_cpu", "gil_wait", "gil_blame")]},
             {"type": "mapping", "id": 1, "name": "[python 3.12]"},
@@ -796,9 +802,8 @@ def gil_waits(work):
     matrix = [line.split() for line in text.split("waited for the GIL while it was held by")[-1].splitlines()[1:4]]
     check("gil-matrix", matrix == [["h", "s", "others", "nobody"], ["w", "4.00", "s", "2.00", "s", "-", "2.00", "s"],
                                    ["v", "2.00", "s", "2.00", "s", "-", "-"]], text)
-    # Headings of columns are narrow: a long name is cut at the front, and a name that several
-    # threads have is replaced by the thread's number. "Thread-1 (work)" is a name as Python makes
-    # it.
+    # Headings of columns are narrow: a long name is cut at the front, and the thread's number
+    # replaces a name that several threads have. "Thread-1 (work)" is a name as Python makes it.
     names = data.replace(b'"h"', b'"Thread-1 (work)"').replace(b'"s"', b'"Thread-2 (work)"').replace(b'"v"', b'"Thread-2 (work)"')
     named = krait("report", "-", "--by", "gil", stdin=names).stdout.decode().split("waited for the GIL while it was held by")[-1]
     check("gil-matrix-names", re.split("  +", named.splitlines()[1].strip())[:2] == ["…-1 (work)", "tid 115"], named)
@@ -817,9 +822,10 @@ def gil_waits(work):
 
 
 def gil_many(work):
-    """krait doesn't compare each wait with each sample of a holder: 40,000 of both would need 1.6
-    billion comparisons. Thread w waits 20,000 times at once from 0 to 8 s, and v from 4 to 8 s. h
-    holds the GIL in 20,000 samples at 1 s and as many at 5 s, for each of which 1 us was waited."""
+    """krait doesn't compare each wait with each sample of a holder: for 40,000 waits and 40,000
+    samples that would take 1.6 billion comparisons. Thread w waits 20,000 times at once from 0
+    to 8 s, and v from 4 to 8 s. h holds the GIL in 20,000 samples at 1 s and as many at 5 s, for
+    each of which 1 us was waited."""
     n, s = 20000, 10 ** 9
     rows = [{"type": "krait", "version": 1, "duration_nanos": 9 * s, "sample_types": [
         {"type": "samples", "unit": "count"}] + [{"type": t, "unit": "nanoseconds"} for t in ("cpu", "off_cpu", "gil_wait", "gil_blame")]},
@@ -836,8 +842,8 @@ def gil_many(work):
 
 
 def waits_in_time(work):
-    """Files that show time show a wait from its beginning, which is its sample's time, to its end.
-    The thread waited from 1 to 2 s and from 3 to 3.5 s."""
+    """Formats with a time axis show a wait from its beginning, which is its sample's time, to its
+    end. In the test, the thread waited from 1 to 2 s and from 3 to 3.5 s."""
     rows = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "off_cpu", "unit": "nanoseconds"}],
              "period_type": {"type": "off_cpu", "unit": "nanoseconds"}, "period": 1}, {"type": "labels", "id": 1, "labels": {"tid": "7", "thread": "t"}}, {"type": "mapping", "id": 1, "name": "[python 3.12]"}]
     for i, (begin, ns) in enumerate(((1, 10 ** 9), (3, 5 * 10 ** 8)), 1):
@@ -863,8 +869,8 @@ def waits_in_time(work):
 
 
 def tables(work, path):
-    """Compares self and total of each function with sums made in Python. Checks the size of the
-    text too."""
+    """The self and total values of each function equal sums made in Python. The text of the report
+    isn't too large."""
     truth, own, total = pprof.read(path), {}, {}
     for s in truth.samples:
         stack = truth.stack(s)
@@ -956,8 +962,8 @@ def tables(work, path):
 
 
 def said(path, *stacks):
-    """Returns the first sentence of the report on these stacks: (count, frame, ...), root first. A
-    frame is (name, file, line)."""
+    """Writes a profile of stacks (count, frame, ...), root first, where a frame is (name, file,
+    line). Returns the first sentence of the report."""
     w = pprof.Writer()
     for count, *frames in stacks:
         w.sample([w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames],
@@ -967,8 +973,8 @@ def said(path, *stacks):
 
 
 def fits(work):
-    """The report fits the terminal even if it has everything that takes rows: a sentence that
-    wraps, carets below five lines, the GIL, files of other users."""
+    """The report fits the terminal even if it has everything that takes rows: a first sentence that
+    takes two rows, carets below five lines, the GIL, files of other users."""
     name = "handler_of_requests_" + "x" * 80
     for files, carets in ((5, True), (5, False), (2, True)):
         paths = [os.path.join(work, "%s%d.py" % (name, i)) for i in range(files)]
@@ -997,14 +1003,14 @@ def fits(work):
                 check("fits-%d-%s%s" % (width, color, "-carets" if carets else ""), 18 <= rows <= 23 and "GIL, of the " in text
                       and (text.count("^^") >= 3) == carets, "%d rows:\n%s" % (rows, text))
             more = krait("report", path, "-n", "5").stdout.decode()
-            # on a narrow terminal the line about the GIL takes a second row
+            # on a narrow terminal the line about the GIL needs a second row
             check("fits-not-%d" % width, len(more.split("\n    own    line\n")[1].split("\n")) == (13 if carets else 8) + (width < 120), more)
     os.environ["COLUMNS"], os.environ["LINES"] = "80", "24"
 
 
 def dotted_names(path):
-    """An imported module has the name under which it is imported. A script has the name of its
-    file."""
+    """A function of an imported module is shown with the name under which the module is imported. A
+    function of a script is shown with the name of the script's file."""
     w = {"/srv/app/./app.py": "app.f", "/srv/app/../venv/bin/serve": "serve.f", "/pkg/__init__.py": "pkg.f",
          "../other/x.py": "x.f", "/srv/app/pkg/y.py": "pkg.y.f", "/v/lib/python3.12/json/__init__.py": "json.f"}
     got = {f["name"] for f in said(path, *((1, ("f", file, 4)) for file in w))["functions"]}
@@ -1015,8 +1021,8 @@ def dotted_names(path):
 
 
 def one_line(path):
-    """Two functions on one line of a file are one row of the table of lines. Functions of <string>
-    are rows of their own, because they may be of two programs."""
+    """Two functions on one line of a file are one row in the table of lines. Functions of the file
+    <string> have a row each, because they may come from two programs."""
     files = ("/srv/app/app.py", "<string>")
     got = said(path, *((10, (name, file, 4)) for name in ("f", "f.<locals>.<genexpr>") for file in files))
     check("lines", sorted((r["file"], r["own"] // 1000000) for r in got["lines"])
@@ -1033,8 +1039,8 @@ def long_names(path):
 
 
 def sentences(path):
-    """The first line names the user's line before the library below it; the shares are those of the
-    stacks made here."""
+    """The first sentence names the user's line, and then the library that the line calls; its
+    shares are those of the stacks that the test makes."""
     lib = "/v/lib/python3.12/site-packages/serve/"
     start = [("<module>", "/venv/bin/serve", 8), ("main", lib + "__init__.py", 5)]
     handle = ("handle", "/srv/app/app.py", 9)
@@ -1063,7 +1069,7 @@ def hears(path, name, sentence, *stacks):
 
 
 def lines_told(path):
-    """The first line names the user's function that is innermost most often, its line, and what
+    """The first sentence names the user's function that is innermost most often, its line, and what
     that line calls."""
     app, lib = "/srv/app/aio.py", "/v/lib/python3.12/"
     start, count, other = ("<module>", app, 15), ("count", app, 5), ("other", app, 9)
@@ -1083,8 +1089,8 @@ def lines_told(path):
 
 
 def parts_told(path):
-    """If a function of the user's calls other functions of the user's, their time isn't counted for
-    it, and neither is that of a framework that runs them."""
+    """If a function of the user's calls other functions of the user's, their time doesn't count for
+    it. Neither does the time of a framework that runs these functions."""
     app, lib = "/srv/app/app.py", "/v/lib/python3.12/"
     start, hot = ("<module>", app, 15), ("hot", app, 7)
     run, dumps = ("scheduler.run", lib + "sched.py", 151), ("dumps", lib + "json/__init__.py", 238)
@@ -1113,8 +1119,8 @@ def parts_told(path):
 
 
 def imports_of_libraries(path, find):
-    """If no code is the user's (a test runner's isn't), the first line doesn't name importlib. It
-    names the module that imports, if there is one."""
+    """If no code is the user's (as when only a test runner runs), the first sentence doesn't name
+    importlib. It names the module that imports, if there is one."""
     runpy = ("_run_code", "<frozen runpy>", 88)
     main = ("<module>", "/v/lib/python3.12/site-packages/pytest/__main__.py", 1)
     compiles = [find, ("_call_with_frames_removed", find[1], 491)]
@@ -1129,8 +1135,8 @@ def imports_of_libraries(path, find):
 
 
 def trees(path):
-    """Each row of --tree has the share and depth that it has in a tree made here, also in the tree
-    that begins with the innermost functions."""
+    """Each row of --tree has the share and the depth that it has in a tree that the test makes.
+    This also holds for the tree that begins with the innermost functions."""
     w = pprof.Writer()
     at = {n: w.location("[python 3.12]", n, "/srv/app.py", 1, 1, 1) for n in ("main", "work", "deep", "deeper", "other", "rare")}
     for names_, n in (("main work deep deeper", 300), ("main work", 200), ("main other deep", 290), ("main work deep", 204), ("main rare", 6)):
@@ -1159,8 +1165,8 @@ def trees(path):
 
 
 def folded_trees(path):
-    """Library frames that only pass a call on are one row. Frames with a cost of their own aren't
-    folded, nor the user's code, nor two frames alone."""
+    """Library frames that only pass a call on are folded into one row. Frames with a cost of their
+    own, the user's code, and two frames alone aren't folded."""
     w = pprof.Writer()
     site = "/v/lib/python3.12/site-packages/"
 
@@ -1168,7 +1174,8 @@ def folded_trees(path):
         return w.location("[python 3.12]", name, file, 1, 1, 1)
     main, work = at("main", "/srv/app.py"), at("work", "/srv/app.py")
     runner = [at("r%d" % i, site + "pytest/run.py") for i in range(3)] + [at("p%d" % i, site + "pluggy/call.py") for i in range(2)]
-    runner.append(at("back", site + "pytest/back.py"))  # another frame in the same package
+    # another frame, of the package that the frame before is from
+    runner.append(at("back", site + "pytest/back.py"))
     two = [at("t%d" % i, site + "two/it.py") for i in range(2)]
     costly = [at("c%d" % i, site + "costly/it.py") for i in range(3)]
     for stack, n in (([main, *runner, work], 600), ([main, *two, work], 200), ([main, *costly, work], 150), ([main, *costly[:2]], 50)):
@@ -1182,8 +1189,8 @@ def folded_trees(path):
 
 
 def on_terminal(path):
-    """On a terminal the report has its width and colours; no colours with NO_COLOR, or if the
-    terminal has none."""
+    """On a terminal the report is as wide as the terminal, and has colours. It has no colours with
+    NO_COLOR, or if the terminal can't show colours."""
     for more, colored in ({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 61, 0, 0))
@@ -1204,15 +1211,15 @@ def on_terminal(path):
 
 
 def keys_of(value):
-    """Yields the names of all members, however deep."""
+    """Yields the names of all members of a JSON value, however deep."""
     if isinstance(value, list):
         return set().union(*map(keys_of, value))
     return set(value).union(*map(keys_of, value.values())) if isinstance(value, dict) else set()
 
 
 def json_described(path):
-    """The manual page names every member of krait's JSON. Those of record are taken from its
-    source, so that nothing has to be recorded."""
+    """The manual page names every member of krait's JSON. The test takes the members that record
+    writes from its source, so that it needn't record."""
     with open(os.path.join(ROOT, "man/krait.1.in"), encoding="utf-8") as f:
         manual = f.read().replace("\\", "")
     with open(os.path.join(ROOT, "src/cli/record/closing_json.c"), encoding="utf-8") as f:
@@ -1227,8 +1234,8 @@ def json_described(path):
 
 
 def nameless(work):
-    """The Firefox Profiler needs a name for each thread; a thread without a name still has none
-    when the file is read again."""
+    """krait gives a thread without a name some name in a file for the Firefox Profiler, which needs
+    one. When krait reads the file again, the thread has no name."""
     path, there = os.path.join(work, "nameless.jsonl"), os.path.join(work, "nameless.firefox.json")
     owners = [{"pid": "7", "process": "web", "tid": "8"}, {"pid": "7", "process": "web", "tid": "9", "thread": "web"},
               {"pid": "8", "tid": "8", "thread": "Thread"}, {"pid": "9", "process": "Process", "tid": "9"}]
@@ -1249,8 +1256,8 @@ def nameless(work):
 
 
 def nothing_shown(work, path):
-    """Without samples the report says why, as far as the file or the filters show it, and prints no
-    empty table."""
+    """If no sample is shown, the report says why, as far as the file or the filters tell, and
+    prints no empty table."""
     none, why = os.path.join(work, "none.pb.gz"), "note: no samples: the process slept; record longer"
     for comments, words in ([], "There are no samples."), ([why], "There are no samples: " + why[18:] + "."):
         w = pprof.Writer()
@@ -1268,8 +1275,8 @@ def nothing_shown(work, path):
 
 
 def markdown(work):
-    """Markdown shows names as they are: characters that would be markup (CommonMark 0.31, GFM's ~
-    and $) are escaped as references."""
+    """The report as Markdown shows names as they are: it escapes characters that would be markup
+    (CommonMark 0.31, GFM's ~ and $) as references."""
     names = ["Foo.__init__", "a_b_*c*", "`d`", "~~e~~", "[f](g)", "$h$", "i\\*", "j|k", "<b>l</b>&amp;"]
     paths = [os.path.join(work, "markdown-%d.pb.gz" % i) for i in range(2)]
     for path, step in zip(paths, (0, 1)):
@@ -1295,7 +1302,7 @@ def markdown(work):
 
 
 def diff_widths(work, path):
-    """The table of a comparison fits the terminal, and says which columns a narrow one has no room
+    """The table of diff fits the terminal, and says which columns a narrow terminal has no room
     for."""
     other = os.path.join(work, "other.pb.gz")
     made(other, start=3)
@@ -1315,8 +1322,8 @@ def columns(text):
 
 
 def refused(work):
-    """A damaged file is refused with exit code 1 and one sentence, which names the file and where
-    it is damaged."""
+    """krait refuses a damaged file with exit code 1 and one sentence, which names the file and the
+    place of the damage."""
     with open(GO, "rb") as f:
         packed = f.read()
     plain = gzip.decompress(packed)
@@ -1346,17 +1353,17 @@ def refused(work):
 
 
 def hidden_text(work):
-    """The report mentions --source only if it would show something: not for scripts with another
-    ending, or lines past a file's end."""
+    """The report mentions --source only if --source would show more: not for scripts without the
+    ending .py, and not for lines past the end of a file."""
     if os.geteuid():
         theirs, words = os.__file__, "(files that aren't yours"
         if os.stat(theirs).st_uid == os.geteuid():
-            return  # without root, the test has no files of another user
+            return  # if this test isn't root, it can't make files of another user
     else:
         theirs, words = os.path.join(work, "theirs.py"), "(files not everybody may read"
         with open(theirs, "w") as f:
             f.write("# a first line\n")
-        # without --source, root's files are shown if everybody may read them
+        # without --source, krait shows files of root only if everybody may read them
         os.chmod(theirs, 0o600)
     script = shutil.copy(theirs, os.path.join(work, "tool"))
     with open(theirs) as f:
@@ -1371,10 +1378,10 @@ def hidden_text(work):
 
 
 def unprivileged(work, path):
-    """Reading profiles needs no rights: it works as the user nobody, and writes into a directory of
-    that user."""
+    """Reading profiles needs no rights: the user nobody can do it, and krait writes into a
+    directory of this user."""
     if os.geteuid():
-        return  # without root, all other checks run without rights anyway, so they show the same
+        return  # if this test isn't root, all its other checks already run without rights
     binary, theirs = shutil.copy(KRAIT, work), os.path.join(work, "theirs")
     os.mkdir(theirs)
     os.chown(theirs, 65534, 65534)
@@ -1391,7 +1398,7 @@ def unprivileged(work, path):
 
 def main():
     with tempfile.TemporaryDirectory() as work:
-        os.chmod(work, 0o755)  # root's files are shown if everybody may read them
+        os.chmod(work, 0o755)  # as root, krait shows files of root only if everybody may read them
         path = os.path.join(work, "made.pb.gz")
         made(path)
         same_as_pprof("made", path)

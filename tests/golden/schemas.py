@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""schemas.py: krait's own JSON is valid by docs/schema, as the distribution's jsonschema says, and
-the schemas refuse anything else."""
+"""schemas.py: krait's own JSON is valid by the schemas in docs/schema, as the distribution's
+jsonschema package judges. The schemas refuse other JSON."""
 import copy
 import json
 import os
@@ -45,7 +45,7 @@ def krait(*args):
 
 
 def paths(value, at=()):
-    """Yields every member and item of a document."""
+    """Yields the path of every member and item of a JSON document."""
     for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield at + (key,)
         yield from paths(inner, at + (key,))
@@ -70,8 +70,8 @@ def to_object(holder, key):
 
 
 def refuses(validator, name, document):
-    """Checks that the schema refuses an unknown member, and a value of another type at any place.
-    """
+    """Checks that the schema refuses the document with an unknown member, or with a value of
+    another type at any place."""
     seen, bad = set(), []
     for path in paths(document):
         kind = tuple("*" if isinstance(key, int) else key for key in path)
@@ -86,14 +86,14 @@ def refuses(validator, name, document):
 
 
 def misses(validator, name, document, *members):
-    """Checks that the document isn't valid if any one of these members is missing."""
+    """Checks that the document isn't valid without any of these members."""
     bad = [path for path in members if validator.is_valid(changed(document, path, lambda holder, key: holder.pop(key)))]
     check(name + "-misses", not bad, str(bad))
 
 
 def made(path):
-    """Makes a recording with everything that the JSON may show: threads, the GIL, an expression's
-    end, native code without a name."""
+    """Makes a recording with everything that krait's JSON may show: threads, the GIL, the end of an
+    expression, native code without a name."""
     w = pprof.Writer()
     main = w.location("[python 3.12]", "<module>", "/srv/app/app.py", 1, 9, 1)
     work = w.location("[python 3.12]", "Worker.run", "/srv/app/lib/work.py", 3, 5, 1)
@@ -170,7 +170,7 @@ def dumps():
         return
     document = json.loads(done.stdout)
     takes(validator, "dump", document)
-    # The checks below refuse changed frames, so the dump must have a thread with frames.
+    # The next checks change frames of the dump, so it must have a thread with frames.
     check("dump-frames", any(t["frames"] for p in document["processes"] for t in p["threads"]))
     refuses(validator, "dump", document)
     process, thread = ("processes", 0), ("processes", 0, "threads", 0)
@@ -224,7 +224,7 @@ def agent_status(work):
             return
         empty = json.loads(krait("agent", "status", "--json", "--store", store))
         with kit.python() as _:
-            time.sleep(2.2)  # a frame is written each second
+            time.sleep(2.2)  # the agent writes a frame of its store each second
         document = json.loads(krait("agent", "status", "--json", "--store", store))
         agent.terminate()
     takes(validator, "agent-status-empty", empty)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""source.py: source text in `krait report`: which lines are shown, which expression is marked, and
-files of which user. The truth is the file itself and the interpreter's co_positions()."""
+"""source.py: source text in `krait report`: which lines it shows, which expression it marks, and
+which users' files it shows. The truth is the file itself and the interpreter's co_positions()."""
 import os
 import re
 import subprocess
@@ -43,13 +43,13 @@ def report(path, *args, width=80):
 
 
 def cells(text):
-    """Returns how many columns each character takes."""
+    """Returns how many columns each character of a text takes on a terminal."""
     return [0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
             for c in text]
 
 
 def above(text, row):
-    """Returns the text in the columns of the carets."""
+    """Returns the part of the line @text that is above the carets in @row."""
     first, last, at, out = row.index("^"), row.rindex("^"), 0, ""
     for c, width in zip(text, cells(text)):
         if first <= at <= last:
@@ -66,7 +66,7 @@ def codes(code):
 
 
 def profile(path, file, code, position, start):
-    """Makes a profile of one sample at one instruction."""
+    """Makes a profile with one sample, at one instruction of a code object."""
     line, end_line, column, end_column = position
     w = pprof.Writer()
     w.sample([w.location("[python 3.12]", code.co_qualname, file, code.co_firstlineno, line,
@@ -135,7 +135,8 @@ def rules(work):
     file, path = module(work, "mine.py")
     check("excluded", "exclude each other" in report(path, "--source", "--no-source")
           and "for the report" in report(path, "--source", "--json"))
-    os.utime(file, (1, 1))  # sets the file's mtime to 1970; its ctime, which can't be set, is now
+    # Sets the file's mtime to 1970. The file's ctime, which can't be set, is the present time.
+    os.utime(file, (1, 1))
     code = compile(open(file).read(), file, "exec")
     profile(path, file, next(c for c in codes(code) if c.co_name == "seen"), (2, 2, 11, 20),
             int((time.time() - 100) * 1e9))
@@ -160,8 +161,8 @@ def rules(work):
 
 
 def pages(work):
-    """A page that is made of a profile doesn't contain the text of the reader's files that the
-    profile names. Text that an older page contains is kept."""
+    """A page that krait makes of a profile doesn't contain the text of files of the reader that the
+    profile names. If an older page already contains text, the text is kept."""
     file, path = module(work, "secret.py")
     one, two, part, both = (os.path.join(work, name + ".html") for name in ("one", "two", "part", "both"))
 
@@ -186,8 +187,8 @@ def pages(work):
 
 
 def own_text(work):
-    """A page holds lines of source text. `krait report` of the page shows these lines, even if the
-    file on disk was changed or removed."""
+    """A page contains lines of source text. `krait report` of the page shows these lines, even if
+    the file on disk has changed or is gone."""
     file, path = module(work, "held.py")
     page, out = os.path.join(work, "held.html"), os.path.join(work, "held.txt")
     report(path, "-o", page, "--source")
@@ -203,15 +204,15 @@ def own_text(work):
     rows = report(page).split("\n")
     at = [i for i, row in enumerate(rows) if row.strip() and not row.strip(" ^")]
     check("a page's own text has carets", at and above(rows[at[0] - 1], rows[at[0]]) == "wanted(1)", str(rows))
-    # the file on disk has changed, so the new page says so and holds no text
+    # The file on disk has changed, so the new page says this and has no text.
     report(path, "-o", page, "--source")
     os.unlink(file)
     check("what a page says has changed", CHANGED in report(page), report(page))
 
 
 def private(work):
-    """For a file of root that only root may read, `krait report` run by root doesn't say that it is
-    somebody else's."""
+    """Only root may read a file of root: if root runs `krait report`, it doesn't say that the file
+    is somebody else's."""
     if os.geteuid():
         print("SKIP source private: not root")
         return
@@ -232,7 +233,7 @@ def text_of(page):
 
 
 def source_of(page, side=""):
-    """Returns the page's block of source text."""
+    """Returns the source text that a page contains, as the page stores it."""
     import base64
     import gzip
     with open(page) as f:
@@ -244,8 +245,7 @@ def main():
     if sys.version_info < (3, 11):
         print("SKIP source carets: this python3 has no co_positions()")
     with tempfile.TemporaryDirectory() as work:
-        # everybody may enter the folder, so everybody may read root's files in it, and they are
-        # shown
+        # Everybody may enter the folder and so read root's files in it: krait shows them.
         os.chmod(work, 0o755)
         if sys.version_info >= (3, 11):
             carets(work)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """sums.py [SEED [PROFILES]]: draws small, odd profiles at random (functions of one name in several
-files, recursion, `;` in names, stacks without frames, values of 0, threads without names, numbers
-used twice). krait's results are compared with sums in plain Python: the report's tables and folded
-stacks under random filters, the profiles that come back from every format that holds a recording,
-and merged profiles.
+files, recursion, `;` in names, stacks without frames, values of 0, threads without names,
+numbers used twice). The test compares krait's results with sums in plain Python: the report's
+tables and folded stacks under random filters, the profiles that come back from every format that
+holds a recording, and merged profiles.
 
 A failure prints its seed: sums.py SEED 1 draws that profile again."""
 import collections
@@ -34,7 +34,8 @@ TYPES = ((("samples", "count"), ("cpu", "nanoseconds")), (("samples", "count"),)
          (("objects", "count"), ("space", "bytes"), ("inuse", "bytes")),
          (("samples", "count"), ("cpu", "nanoseconds"), ("wall", "nanoseconds"), ("alloc_objects", "count"), ("alloc_space", "bytes"),
           ("inuse_objects", "count"), ("inuse_space", "bytes"), ("contentions", "count"), ("delay", "nanoseconds"), ("page_faults", "count"),
-          ("context_switches", "count"), ("read", "bytes")))  # the last list has twelve values
+          # the last of these lists has twelve values
+          ("context_switches", "count"), ("read", "bytes")))
 
 Frame = collections.namedtuple("Frame", "mapping name file start line column address")
 # .stack: frames, outermost first; .time: -1 if the sample has no time
@@ -48,7 +49,7 @@ def kind(f):
 
 def kind_of(s):
     """Returns the kind of a sample: "gc" if any frame of its stack is the garbage collector's, else
-    the kind of the innermost frame."""
+    the kind of its innermost frame."""
     return "gc" if any(kind(f) == "gc" for f in s.stack) else kind(s.stack[-1])
 
 
@@ -79,7 +80,7 @@ def draw(r):
 
 
 def save(p, path):
-    """Writes samples as pprof, one by one."""
+    """Writes the samples of a profile as pprof, one by one."""
     w, field = pprof.Writer(), pprof._field
     for s in p.samples:
         ids = []
@@ -117,13 +118,14 @@ def owner(s):
 
 
 def function(f):
-    """Returns what tells rows of the table apart: the function's name; its file, or the last part
-    of its mapping if it has no file; whether it is Python with a file."""
+    """Returns what distinguishes a function's row in the table: the function's name; its file, or
+    the last part of its mapping if it has no file; whether it is Python with a file."""
     return f.name, f.file or (f.mapping.rsplit("/", 1)[-1]), kind(f) == "python" and bool(f.file)
 
 
 def shown_name(text, ends):
-    """Returns the bare name in a row "json.decoder.f", or in a frame "f (app.py:3)"."""
+    """Returns the bare function name in a row such as "json.decoder.f", or in a frame such as "f
+    (app.py:3)"."""
     return next((n for n in SHOWN if text == n or (text.endswith("." + n) if ends else text.startswith(n.replace(";", ":") + " ("))), text)
 
 
@@ -172,8 +174,8 @@ def check_folded(p, path, args, value, inverted):
 
 
 def draw_filter(r, p):
-    """Draws filters. Returns their words, the samples that they let through, and whether stacks are
-    inverted."""
+    """Draws random filters. Returns the options as a list, the samples that the filters let
+    through, and whether stacks are inverted."""
     args, samples, frames = [], p.samples, [f for s in p.samples for f in s.stack]
 
     def pattern(option):
@@ -212,7 +214,7 @@ def draw_filter(r, p):
 
 
 def content(p, shift=0, types=None, more=()):
-    """Adds up all that is in a profile: {(stack, labels, time): values}."""
+    """Adds up everything in a profile: {(stack, labels, time): values}."""
     out = collections.defaultdict(lambda: [0] * len(types or p.types))
     for s in p.samples:
         at = out[s.stack, tuple(sorted({**dict(s.labels), **dict(more)}.items())), s.time if s.time < 0 else s.time + shift]
@@ -266,8 +268,8 @@ def check(seed, work):
 
 
 def each_seed(name, n, test):
-    """Calls @test for @n seeds, or for those that the arguments of the script name: FIRST [NUMBER].
-    Returns the exit code."""
+    """Calls @test for @n seeds, or for those that the script's arguments name: FIRST [NUMBER].
+    Returns the script's exit code."""
     first, n = (int(x) for x in (sys.argv[1:] + ["0", str(n)][len(sys.argv) - 1:])[:2])
     with tempfile.TemporaryDirectory() as work:
         for seed in range(first, first + n):

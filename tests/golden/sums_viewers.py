@@ -3,8 +3,8 @@
 """sums_viewers.py [SEED [PROFILES]]: draws random profiles, like sums.py, for the formats of
 viewers: speedscope, the Firefox Profiler, Chrome's traces, pstats and folded stacks. Functions,
 files, processes and threads have names that look like something else (places, counts, several
-lines). Two things are compared with sums in plain Python, for each stack, thread by thread: the
-contents of each file by its own rules, and the profile that krait reads back from it.
+lines). The test compares two things with sums in plain Python, for each stack, thread by thread:
+the contents of each file by its own rules, and the profile that krait reads back from it.
 
 A failure prints its seed: sums_viewers.py SEED 1 draws that profile again."""
 import collections
@@ -24,7 +24,7 @@ OTHERS = (("/usr/lib/libz.so.1", "native"), ("/opt/libz.so.1", "native"), ("[unk
           ("[jit]", "jit"), ("[gc]", "gc"))
 OWNERS = ("web", "Main", "", "", "a;b", "Process", "Thread", "x (y)", "two\nlines", "tab\t", "数 12", "end 7", "7", "8", "a: b", "#1", "a · b")
 KINDS = {"python": "Python", "native": "Native", "kernel": "Kernel", "jit": "JIT code", "gc": "Garbage collector"}
-MADE_UP = 1 << 22  # numbers for ids that aren't known begin here, as in src/profile/profile.h
+MADE_UP = 1 << 22  # numbers for unknown ids begin with this number, as in src/profile/profile.h
 
 
 def draw_frame(r):
@@ -37,8 +37,8 @@ def draw_frame(r):
 
 
 def draw_owners(r):
-    """Draws random label sets of threads. A process or thread id has the same name everywhere, or
-    none."""
+    """Draws random label sets of threads. A process id or thread id has the same name in all of
+    them, or no name."""
     out = []
     for pid in r.sample(range(7, 20), r.randint(1, 3)):
         process = {"pid": str(pid), "process": r.choice(OWNERS)}
@@ -60,18 +60,18 @@ def draw(r):
 
 
 def name(f):
-    """Returns the name of a function. Without a name, returns its address."""
+    """Returns the name of a function, or its address if it has no name."""
     return f.name or "0x%x" % f.address
 
 
 def place(f):
-    """Returns the file of a frame. Without a file, returns its mapping."""
+    """Returns the file of a frame, or its mapping if it has no file."""
     return f.file or ("" if kind(f) == "python" else f.mapping)
 
 
 def known(mapping):
-    """Returns the mapping's name, or "" if it isn't the name of a file: some formats can't express
-    such a mapping."""
+    """Returns the name of a mapping, or "" if it isn't the name of a file, because some formats
+    can't express such a mapping."""
     return "" if mapping in ("[unknown]", "[python]") or mapping.startswith("[python ") else mapping
 
 
@@ -97,8 +97,8 @@ def title(labels):
 
 
 def untitled(counter):
-    """Returns the sums by the threads' names. Threads with the same name in the file are added
-    up."""
+    """Returns the sums of @counter by the threads' names. Threads with the same name in the file
+    are added up."""
     out = collections.Counter()
     for (labels, stack), n in counter.items():
         out[title(labels), stack] += n
@@ -106,8 +106,9 @@ def untitled(counter):
 
 
 def not_alone(counter):
-    """Returns the sums by the threads' names, as untitled() does. If there is one thread alone, and
-    it has no ids, its name is left out: in a speedscope file that may be the program's name."""
+    """Returns the sums of @counter by the threads' names, as untitled() does. If there is only one
+    thread, and it has no ids, its name is left out: a speedscope file may have the program's
+    name in this place."""
     out, names = untitled(counter), {title(labels) for labels, _ in counter}
     if len(names) > 1 or any("id" in key for labels, _ in counter for key, _ in labels):
         return out
@@ -115,8 +116,8 @@ def not_alone(counter):
 
 
 def speedscope(p, path):
-    """Checks a speedscope file. Beside the number of samples the file has one value, or all values,
-    the default one first."""
+    """Checks a speedscope file. Besides the number of samples, the file has either one value or all
+    values, with the default value first."""
     d, got, several = load(path), collections.defaultdict(collections.Counter), len(p.types) > 2
     frames = [(f["name"], f.get("file", ""), f.get("line", 0)) for f in d["shared"]["frames"]]
     values = range(len(p.types)) if several else (p.default,)
@@ -159,7 +160,7 @@ def firefox(p, path):
 
 
 def trace(p, path):
-    """Checks a trace: the time that each set of slices is open. Samples without a time or without
+    """Checks a trace: for how long each set of slices is open. Samples without a time or without
     frames are left out."""
     names, threads, got = {}, {}, collections.Counter()
     for e in load(path)["traceEvents"]:
@@ -197,14 +198,15 @@ def profiler(p, path):
         unit = 10 ** 9 if p.types[p.default][1] == "nanoseconds" else 1
         return [cost[1], round(cost[2] * unit), round(cost[3] * unit)]
     with open(path, "rb") as f:
-        stats = marshal.load(f)  # reads as pstats does, which refuses a file without functions
+        # loads the file as pstats does, which refuses a file without functions
+        stats = marshal.load(f)
     same("pstats", {k: v for k, v in want.items() if any(v)}, {k: plain(v) for k, v in stats.items() if any(plain(v))})
     same("pstats' callers", {k: v for k, v in edges.items() if any(v)},
          {(caller, k): plain(cost) for k, v in stats.items() for caller, cost in v[4].items() if any(plain(cost))})
 
 
 def clean(text):
-    """Returns one frame in one line, as docs/format.md says."""
+    """Cleans the text of a frame as docs/format.md says: it then has no ";" and is one line."""
     return "".join(":" if c == ";" else " " if c < " " or "\x7f" <= c <= "\x9f" or c in "\u2028\u2029" else c for c in text)
 
 
@@ -228,8 +230,8 @@ def folded(p, path):
         got[stack] += int(count)
     same("folded lines", text.count("\n"), len(text.splitlines()))
     same("folded", +want, got)
-    # A root frame "pid 7" is read as a label, but one with a process's name stays a frame. If a
-    # file has both, it isn't written as it was before.
+    # krait reads a root frame "pid 7" as a label, but a root frame with a process's name stays a
+    # frame. If a file has both kinds, krait doesn't write it again as it was.
     if several and any("process" not in dict(s.labels) for s in p.samples):
         return
     again = krait("report", path, "--format", "folded")
@@ -241,7 +243,8 @@ def plain_owner(labels):
 
 
 def read_again(p, path, work, by, frame, wanted=lambda s: True, all_values=False):
-    """Checks that krait reads from a file the names, files and lines of each stack, by thread."""
+    """Checks that krait reads the names, files and lines of each stack from a file, thread by
+    thread."""
     back = os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", back)
     q = sums.read(back)

@@ -34,11 +34,11 @@ def equal(got, want, what):
         raise AssertionError(f"{what}: {got!r}, not {want!r}")
 
 
-# Below: tests without a browser.
+# The next tests need no browser.
 
 def self_contained():
-    """Python's XML parser reads every picture; nothing refers to anything outside, and one script
-    is there."""
+    """Python's XML parser can read every picture; a picture refers to nothing outside itself, and
+    contains one script."""
     for path in sorted(pictures.glob("*.svg")):
         root = ET.parse(path).getroot()
         scripts = [e for e in root.iter() if e.tag.endswith("script")]
@@ -53,7 +53,8 @@ def self_contained():
 
 
 def static_boxes():
-    """The boxes of the file itself are right before any script runs: place, width, title."""
+    """The boxes in the file itself have the right place, width and title, before any script runs.
+    """
     root = ET.parse(pictures / "shares.svg").getroot()
     boxes = list(root.find(f"{SVG}g[@id='boxes']"))
     equal(len(boxes), len(SHARES), "boxes")
@@ -75,7 +76,8 @@ def recording_of(root):
 
 
 def recording():
-    """A reader other than krait finds the hand-written samples in the recording of shares.svg."""
+    """A reader other than krait reads the recording in shares.svg, and finds the samples that were
+    written by hand."""
     profile = recording_of(ET.parse(pictures / "shares.svg").getroot())
     counts = collections.Counter()
     for sample in profile.samples:
@@ -85,7 +87,7 @@ def recording():
 
 
 class Node:
-    """A node of the recording's tree of calls, which is summed up here without krait's help."""
+    """A node of the recording's tree of calls. The test sums up this tree without krait."""
 
     def __init__(self):
         self.children = collections.defaultdict(Node)
@@ -108,8 +110,8 @@ def sum_up(profile, value):
 
 
 def boxes_add_up():
-    """The share of each box, and of each line, equals the sum over the recording. Boxes with the
-    same parent don't overlap."""
+    """The share of each box, and of each line, equals the sum over the samples of the recording.
+    Boxes with the same parent don't overlap."""
     for name in ("shares", "samples", "kinds", "large", "deep", "empty"):
         root = ET.parse(pictures / f"{name}.svg").getroot()
         data = json.loads(metadata(root, "krait-boxes"))
@@ -142,8 +144,8 @@ def contrast(one, other):
 
 
 def text_contrast():
-    """The contrast is at least 4.5:1 for every text on every fill that it can be on, in both colour
-    schemes."""
+    """The contrast is at least 4.5:1 for every text on every fill on which it can stand, in both
+    colour schemes."""
     style = ET.parse(pictures / "shares.svg").getroot().find(SVG + "style").text
     light, dark = style.split("@media (prefers-color-scheme:dark){")[:2]
     seen = 0
@@ -168,7 +170,7 @@ def text_contrast():
     equal(seen, 2 * 42 * 2, "pairs")
 
 
-# Below: tests in a browser.
+# The next tests run in a browser.
 
 BOX = "[...document.querySelectorAll('#boxes > g')]"
 
@@ -202,7 +204,7 @@ def no_errors(b):
 
 
 def labels_fit(b):
-    """Every label ends inside its box. Boxes without room for a label have none."""
+    """Every label ends inside its box. A box without room for a label has no label."""
     outside = b.js(BOX + """.filter(g => {
         const t = g.querySelector('text'), r = g.querySelector('rect');
         if (!t || t.style.display === 'none' || g.style.display === 'none') return false;
@@ -227,7 +229,7 @@ def without_scripts():
 
 
 def scroll_bars():
-    """Next to a vertical scroll bar nothing is cut off, and there is no horizontal one."""
+    """A vertical scroll bar beside the picture cuts nothing off, and there is no horizontal one."""
     with browser.Browser(1000, 300, scrollbars=True) as b:
         for width in (1000, 700):
             b.resize(width, 300)

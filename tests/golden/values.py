@@ -33,7 +33,8 @@ def krait(*args):
 
 
 def save(path, types, samples, comments=(), default=1, period=(CPU, PERIOD)):
-    """Writes samples as JSON lines: each (function, values); one each 20 ms."""
+    """Writes samples as JSON lines. @samples has (function, values) for each of them, with one
+    sample each 20 ms."""
     def kind(t):
         return {"type": t[0], "unit": t[1]}
     lines = [{"type": "krait", "version": 1, "sample_types": [kind(t) for t in types], "default_sample_type": default,
@@ -66,8 +67,8 @@ def sentence(path, *args):
 
 
 def too_few(path):
-    """If the value shown has enough samples, the report's first sentence names its hot spot, even
-    if another value has too few samples."""
+    """If the value that is shown has enough samples, the report's first sentence names its hot
+    spot, even if another value has too few samples."""
     told = "too few: 17 samples at 500 Hz only estimate context-switches; -e context-switches/period=1/ counts them"
     switches = "Too few samples to say where most of the context-switches are."
     for name, clock, n, comment, cpu, other in (
@@ -89,8 +90,8 @@ def too_few(path):
 
 
 def heads(path):
-    """The head of the report and the picture give a number of samples only with the value whose
-    samples "samples" counts."""
+    """The report's head and the picture show the number of samples only with a value of the event
+    whose samples "samples" counts."""
     two_events(path, 200, 17)
     cpu, other, samples = (krait("report", path, *args) for args in (
         (), ("--value", "context-switches"), ("--value", "samples")))
@@ -114,8 +115,8 @@ def heads(path):
 
 
 def calls(path):
-    """In a pstats file, ncalls is the number of samples. For a value that "samples" doesn't count,
-    ncalls is how many samples have that value."""
+    """In a pstats file, ncalls is the number of samples. If "samples" counts those of another
+    event, ncalls is the number of samples that have the value."""
     two_events(path, 200, 17)
     for args, name, want in ((), "burn", 200), (("--value", "context-switches"), "sleep", 17), (("--value", "samples"), "burn", 200):
         krait("report", path, "-o", path + ".pstats", *args)
@@ -125,8 +126,8 @@ def calls(path):
 
 
 def merged(path):
-    """Merges two recordings whose first events differ: the report of the result shows "samples"
-    with neither event's value."""
+    """Merges two recordings whose first events differ: the report of the merged one doesn't show
+    "samples" with the value of either event."""
     other, out = path + ".other", path + ".pb.gz"
     two_events(path, 200, 17)
     two_events(other, 30, 40, first="switches")
@@ -140,7 +141,7 @@ def merged(path):
 
 
 def twice(path):
-    """If two values have one name, diff compares the default value, which is also the one that
+    """If two values have the same name, diff compares the default value, which is also the one that
     report shows. --value TYPE/UNIT chooses either value."""
     other = path + ".other"
     for at, cost in (path, 10), (other, 20):
@@ -149,7 +150,7 @@ def twice(path):
         name = args[-1].replace("/", "-") if args else "default"
         got = krait("report", path, "--json", *args)
         check("twice-report-" + name, got.startswith("{") and json.loads(got)["unit"] == unit, got)
-        # in the second profile the time is twice as long, and the counts are the same
+        # In the second profile the time is twice as long; the counts are the same.
         got = krait("diff", path, other, "--json", *args)
         all_ = json.loads(got)["all"] if got.startswith("{") else {"before": 1, "after": 0}
         check("twice-diff-" + name, abs(all_["after"] / all_["before"] - (2 if unit == "nanoseconds" else 1)) < 1e-6, got)

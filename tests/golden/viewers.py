@@ -3,8 +3,7 @@
 
 The viewers' own code, from npm (tests/setup/viewers.sh), reads the files: speedscope in a headless
 Chromium, which imports pprof, folded stacks and traces too, and the Firefox Profiler by its command
-line. What they show must be what the recording says.
-"""
+line. What the viewers show must be what the recording says."""
 
 import base64
 import collections
@@ -22,7 +21,8 @@ result = Results()
 
 
 def number(text):
-    """Returns ms of '158.16ms (45%)', or the number of '1,234 (45%)'."""
+    """Returns the number of ms in a text such as '158.16ms (45%)', or the number in '1,234 (45%)'.
+    """
     m = re.match(r"([\d.,]+)(ns|\xb5s|ms|s|) \(", text)
     return float(m[1].replace(",", "")) * {"ns": 1e-6, "\xb5s": 1e-3, "ms": 1, "s": 1000, "": 1}[m[2]] if m else None
 
@@ -60,8 +60,8 @@ def loaded(path, package, directory):
 
 
 def speedscope(name, truth, path, package, directory):
-    """Compares a file with what speedscope shows of it. Files in speedscope's own format and traces
-    have one profile for each thread, of which it shows the first."""
+    """Compares a file with what speedscope shows of it. A file in speedscope's own format, or a
+    trace, has one profile for each thread; speedscope shows the first one."""
     kind = os.path.basename(path).split(".", 1)[1]
     text, wrong = loaded(path, package, directory)
     apart = kind in ("speedscope.json", "trace.json")
@@ -70,7 +70,7 @@ def speedscope(name, truth, path, package, directory):
         wrong.append(f"not {len(threads)} threads: {text[:200]}")
     result(f"{name} speedscope opens {kind}", wrong)
     if name == "odd" or wrong:
-        return  # the screen shows odd names differently from the file
+        return  # speedscope's screen shows odd names in another form than the file has
     ids = tuple(re.search(r"\b%s (\d+)\)" % key, text)[1] for key in ("pid", "tid")) if apart else ()
     if kind == "folded":
         want = collections.Counter()
@@ -94,7 +94,7 @@ def speedscope(name, truth, path, package, directory):
 
 
 def schema(name, path, package):
-    """Checks the file with speedscope's own JSON schema."""
+    """Checks that a file is valid by speedscope's own JSON schema."""
     try:
         import jsonschema
     except ImportError:
@@ -106,7 +106,8 @@ def schema(name, path, package):
 
 
 def in_trace(location):
-    """The Firefox Profiler shows a slice's arguments as part of the slice's name."""
+    """Returns a location as the Firefox Profiler shows it, where the arguments of a slice are part
+    of the slice's name."""
     name, file = frame(location)
     args = {"file": file} if file else {}
     return (name + " " + json.dumps({**args, "line": location.first} if location.first else args, separators=(",", ":")),)
@@ -118,8 +119,8 @@ def firefox(name, truth, path, cache, directory):
     env = dict(os.environ, PROFILER_CLI_SESSION_DIR=os.path.join(directory, f"firefox-{name}"))
 
     def ask(*args, tries=20):
-        """Asks profiler-cli. It may give up before the daemon that it starts is ready, so several
-        tries are made."""
+        """Asks profiler-cli, several times, because it may give up before the daemon that it starts
+        is ready."""
         for _ in range(tries):
             run = subprocess.run(tool + list(args), env=env, capture_output=True, text=True, timeout=60)
             if run.returncode == 0 or args[0] == "load":

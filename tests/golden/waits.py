@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """waits.py: what `krait report` says first of programs that wait, the table of states, and the
-filter --state. The profiles are made here, so the truth is arithmetic."""
+filter --state. The test makes the profiles itself, so the truth is arithmetic."""
 import json
 import os
 import resource
@@ -36,8 +36,8 @@ def krait(*args, code=0):
 
 
 class Made:
-    """Makes a profile. In stacks a frame is (function, file, line), and the outermost frame comes
-    first."""
+    """Makes a profile. In its stacks a frame is (function, file, line), and the outermost frame
+    comes first."""
 
     def __init__(self, types=WALL):
         self.w = pprof.Writer(types, period=10**6, duration=10 * SECOND)
@@ -105,8 +105,8 @@ PUT = MAIN + [("feed", APP, 99), ("Queue.put", STD + "queue.py", 5), ("Condition
 
 
 def flushed(share=0.8):
-    """Makes a profile in which worker-2 ends the share @share of each worker's waiting time. The
-    main thread ends a small part, and nobody is known for the rest."""
+    """Makes a profile of waits for a lock. worker-2 ends the share @share of each worker's waiting
+    time. The main thread ends a small part. The profile doesn't say who ended the rest."""
     m = pool(types=BLAMED).ended(FLUSH, 9, 7, "MainThread", tid=11, thread="worker-2")
     for i in range(8):
         m.ended(FLUSH, 7.6 * share, 10 + i, "worker-%d" % (i + 1), tid=11, thread="worker-2")
@@ -143,7 +143,8 @@ def sleeping_main():
 
 
 def forks():
-    """Makes a profile of a Python process that waits for its child processes, also Python."""
+    """Makes a profile of a Python process that waits for its child processes, which also run
+    Python."""
     m = Made().add(MAIN + [("BaseProcess.join", STD + "multiprocessing/process.py", 9)], 10, "child")
     boot = MAIN + [("BaseProcess._bootstrap", STD + "multiprocessing/process.py", 1),
                    ("BaseProcess.run", STD + "multiprocessing/process.py", 2)]
@@ -168,7 +169,7 @@ def server(idle):
 
 def idle_main(**worker):
     """Makes a profile of a server whose main thread has no work. Another thread runs and waits:
-    @worker has its seconds by state."""
+    @worker has the seconds of its states."""
     m = (Made().add(MAIN + [("serve", APP, 20)], 59.9, "net", idle="yes", on="listening on 0.0.0.0:80")
          .add(MAIN, 0.05).add(MAIN, 0.03, "runnable"))
     for state, seconds in worker.items():
@@ -190,8 +191,8 @@ def stateless():
 
 
 def lasting():
-    """Makes a profile of one thread that lasts and of many brief threads. The brief threads all run
-    the same function, but have different names."""
+    """Makes a profile of one thread that lasts and of many threads that live briefly. All the brief
+    threads run the same function under different names."""
     m = Made().add(THREAD + WORK, 9, "disk", tid=10, thread="loader").add(THREAD + WORK, 1, tid=10, thread="loader")
     for i, name in enumerate(("first", "second", "third")):
         m.add(THREAD + WORK, 0.001, "disk", tid=20 + i, thread=name)
@@ -231,7 +232,8 @@ SENTENCES = [
     (lambda: Made(WAIT).add(EXECUTE, 9, "net").add(SLEEP, 1, "sleep"),
      "The main thread waited 9.0 s for the network, 90 % of the waiting, in psycopg.cursor.Cursor.execute, called "
      "from /srv/app/app.py:31; 10 % asleep"),
-    # the worker waited 20 of 25 s; the 59.9 s in which the main thread had no work don't hide that
+    # The worker waited 20 of 25 s. The main thread had no work for 59.9 s, and that must not hide
+    # the worker's waits.
     (lambda: idle_main(net=20, running=5), "Thread worker waited 80 % of its time for the network in psycopg.cursor.Cursor.execute, "
      "called from /srv/app/app.py:31; 20 % running"),
     (lambda: idle_main(running=25), "100 % of the CPU time is"),
@@ -245,7 +247,7 @@ SENTENCES = [
     (flushed, "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker), 80 % of it ended by "
      "worker-2 in app.flush (/srv/app/app.py:88); 5 % running; the main thread waited for a lock in threading.Thread.join, "
      "called from /srv/app/app.py:40"),
-    # worker-2 ended less than half of the waiting, so the sentence doesn't name it
+    # worker-2 ended less than half of the waiting time, so the sentence doesn't name worker-2.
     (lambda: flushed(0.45), "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker); 5 % running; "
      "the main thread waited for a lock in threading.Thread.join, called from /srv/app/app.py:40"),
     (two_processes, "The main thread of app.py waited 90 % of its time for a lock at /srv/app/app.py:31 (save), 90 % of it ended by "
@@ -268,7 +270,8 @@ def sentences(work):
 
 def everywhere(work):
     """The sentence about waiting comes first in each format of the report, also if --value chooses
-    a value of waiting. It isn't there if filters leave only a part of a thread's time."""
+    a value of waiting. The report leaves this sentence out if filters leave only a part of a
+    thread's time."""
     path, words = client().save(os.path.join(work, "x.pb.gz")), SENTENCES[0][1]
     text = " ".join(krait("report", path).stdout.split())
     check("text", text.startswith(words + "."), text[:300])
@@ -319,8 +322,8 @@ def idle(work):
 
 
 def busy_worker(work):
-    """If the main thread had no work, the first sentence names another thread's hot spot; only a
-    report of waits says first that the main thread had nothing to do."""
+    """If the main thread had no work, the first sentence names another thread's hot spot. Only a
+    report of waits says first that the main thread had no work."""
     path = idle_main(running=25).save(os.path.join(work, "x.pb.gz"))
     check("hot-spot", APP + ":55" in first(path), first(path))
     check("hot-spot-waits", first(path, "--value", "off_cpu") == "The main thread had nothing to do 100 % of the time; 0.1 % running",
@@ -328,14 +331,14 @@ def busy_worker(work):
 
 
 def many_states(work):
-    """Reports a file with 50,000 states that krait doesn't know: the time must not grow with waits
-    times states, and odd names must not break the table's rows."""
+    """A file has 50,000 states that krait doesn't know: the time of `krait report` must not grow
+    with waits times states, and odd names must not break the rows of the table."""
     n = 50000
     m = Made().add(SLEEP, 20, "two\nlines").add(SLEEP, 10, "long" * 1000).add(SLEEP, 1, "other")
     for i in range(n):
         m.add(SLEEP, 1e-6, "state %d" % i)
     path = m.save(os.path.join(work, "x.pb.gz"))
-    # if each wait were compared with each state, this would take far longer
+    # comparing each wait with each state would take far longer than this limit
     done = subprocess.run([KRAIT, "report", path], capture_output=True, text=True, timeout=100,
                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (3, 3)))
     check("states-quick", done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr[:200]))
@@ -360,7 +363,7 @@ def states(work):
     check("states-markdown", "| 81.0 % | 8.10 s | net |" in text, text)
     path = server(6).save(os.path.join(work, "s.pb.gz"))
     text = krait("report", path).stdout
-    # the 8 s in net and 0.1 s of CPU are all that isn't idle
+    # only the 8 s of "net" and 0.1 s of CPU time aren't idle
     check("states-idle", " 98.8 %      8.00 s   net\n" in text and "12.0 s   lock, waiting for work\n" in text, text)
 
 
@@ -380,12 +383,12 @@ def filters(work):
           [("net", 8.1), ("disk", 0.7), ("sleep", 0.6), ("other: mmap", 0.4)], by)
 
 
-# the main thread's waits: state, what the thread waited for, begin and end in seconds
+# the main thread's waits: (state, what the thread waited for, begin in seconds, end in seconds)
 INTERVALS = [("net", "db:5432", 1, 3.5), ("net", "db:5432", 3.5, 4), ("sleep", "", 5, 9.25)]
 
 
 def viewers(work):
-    """Viewers that show threads get each wait as an interval of the wait's length."""
+    """In formats for viewers that show threads, each wait is an interval of the wait's length."""
     m = Made().add(WORK, 10, "lock", tid=10, thread="worker", time=0)
     for state, on, begin, end in INTERVALS:
         m.add(EXECUTE if on else SLEEP, end - begin, state, time=int(begin * SECOND), **({"on": on} if on else {}))
@@ -425,14 +428,15 @@ def who_of(thread):
 
 
 def waits_for_locks(*args):
-    """Returns lock_waits of a report as [(who waited, who ended that, function:line, seconds)]."""
+    """Returns a report's waits for locks as [(thread that waited, thread that ended the wait,
+    function:line, seconds)]."""
     return [(who_of(w["waiter"]), who_of(w["waker"]), "%s:%d" % (w["function"], w["line"]) if w["waker"] else "", w["nanoseconds"] / SECOND)
             for w in json.loads(krait("report", "--json", *args).stdout)["lock_waits"]]
 
 
 def wakers_json(path):
     """In JSON, the rows of a thread add up to its waits for locks, because one row has the time of
-    those waits of which it isn't known who ended them. With filters there is no such row."""
+    the waits whose end the profile blames on nobody. If filters are set, there is no such row."""
     main, two = ("MainThread", "7"), ("worker-2", "7")
     got = waits_for_locks(flushed().save(path))
     check("wakers-json", len(got) == 1 + 8 + 8 + 9 and got[0] == (main, two, "flush:88", 9) and
@@ -441,8 +445,8 @@ def wakers_json(path):
     rests = {w[0]: w[3] for w in got[17:]}
     check("wakers-json-rest", rests == {main: 0.8, **{("worker-%d" % i, "7"): 1.14 for i in range(1, 9)}} and
           {w[1] for w in got[17:]} == {None}, rests)
-    # with this filter, only the waits that worker-2 ended are left; no row has the waiting threads'
-    # other time
+    # With this filter only the waits that worker-2 ended are left. No row has other time of the
+    # waiting threads.
     got = waits_for_locks(path, "--thread", "worker-2")
     check("wakers-json-filter", got[0] == (("MainThread", None), two, "flush:88", 9) and [w[1:] for w in got[1:]] == 8 * [(two, "flush:88", 6.08)], got)
     got = waits_for_locks(two_processes().save(path))
@@ -451,7 +455,7 @@ def wakers_json(path):
 
 
 def wakers(work):
-    """The table of who ended whose waits adds up to the waits for locks."""
+    """The rows of the table of who ended whose waits add up to the sum of all waits for locks."""
     path = flushed().save(os.path.join(work, "w.pb.gz"))
     text = krait("report", path, "--by", "waiter", "--limit", "2").stdout
     rows = [row.split(None, 7) for row in text.split("who waited")[-1].splitlines()[1:]]
