@@ -4,16 +4,16 @@
 `-e cpu-clock` alone and with `-e wait` beside it, in turn, and measures its functions' CPU time
 itself.
 
-    cpu_waits.py [--pairs N] [--seconds N]
+cpu_waits.py [--pairs N] [--seconds N]
 
-With waits, no sample may be lost, and the samples of all pairs together must stand for as much CPU
-time as without, to half a percent, or to three standard errors if that is more, as on a busy
-machine. No function's share may be further from the truth with waits than without, by more than
-three standard errors. By chance that happens in one of some hundred pairs, so such a pair is
-recorded again. For all pairs together the limit is four standard errors. (Without waits shares may
-be off too, on a busy machine: interrupts are off while the kernel switches to another thread, so
-that no sample meets that time.) Each fault that is put into right recordings must be found.
-"""
+If waits are recorded, no sample may be lost, and the samples of all pairs together must stand for
+as much CPU time as without waits. Half a percent may be missing, or three standard errors if that
+is more, as on a busy machine. No function's share may be further from the truth with waits than
+without, by more than three standard errors. One of some hundred pairs exceeds this limit by chance,
+so such a pair is recorded again. For all pairs together the limit is four standard errors. (Without
+waits shares may be off too, on a busy machine: interrupts are off while the kernel switches to
+another thread, so that no sample meets that time.) The test puts faults into right recordings, and
+must find each of them."""
 import argparse
 import json
 import math
@@ -26,16 +26,17 @@ import tempfile
 import shares
 from shares import TESTS, oracle, pprof
 
-# with waits, the share of all pairs together may be further from the truth by this many standard
-# errors
+# if waits are recorded, a function's share in all pairs together may be further from the truth by
+# this many standard errors
 ALL_ERRORS = 4
-LOST = 0.005  # with waits, the samples of all pairs may stand for less CPU time by this part
+# the part of the CPU time that may be missing in the samples of all pairs if waits are recorded
+LOST = 0.005
 HZ = 1999
 
 
 class Recording(object):
-    """.shares: {function: (share of the CPU time, share of the samples)}. .covered: for how much of
-    the CPU time the samples stand."""
+    """.shares: {function: (its share of the CPU time, its share of the samples)}. .covered: the
+    part of the CPU time for which the samples stand."""
 
     def __init__(self, told, seen, samples, lost):
         self.cpu, self.seen, self.samples, self.lost = told, seen, samples, lost
@@ -73,7 +74,8 @@ def record(krait, waits, seconds, folder):
 
 
 def changes(pairs, most):
-    """Returns {function: by how many standard errors its share is further from the truth with waits}, where that is
+    """Compares each function's distance from the truth without and with waits. Returns {function:
+    by how many standard errors its share is further from the truth with waits}, where this is
     more than @most."""
     out = {}
     for function in pairs[0][0].cpu:
@@ -110,7 +112,8 @@ def judge_all(pairs):
 
 
 def pair_of(krait, seconds, folder):
-    """Returns one pair of recordings, and what is wrong with the pair."""
+    """Records a pair: once without waits, once with them. Returns the pair, and what is wrong with
+    it."""
     pair, wrong = None, {}
     for attempt in range(2):
         pair = [record(krait, waits, seconds, folder) for waits in (False, True)]
@@ -121,7 +124,8 @@ def pair_of(krait, seconds, folder):
 
 
 def shares_of(pairs):
-    """Returns the shares of all pairs as text: without waits by the samples and by the program's clocks, the same with waits."""
+    """Returns the shares of each function in all pairs, as text: by the samples and by the
+    program's clocks, first without waits and then with waits."""
     def mean(function, i, at):
         n = sum(pair[i].samples for pair in pairs)
         return 100 * sum(pair[i].samples * pair[i].shares[function][at] for pair in pairs) / n
@@ -129,7 +133,8 @@ def shares_of(pairs):
 
 
 def finds_faults(pair):
-    """Puts faults into the recording with waits of a right pair."""
+    """Puts faults into the recording with waits, of a pair that is right. Checks that each fault is
+    found."""
     def changed(seen):
         return Recording(pair[1].cpu, dict(pair[1].seen, **seen), pair[1].samples, 0)
 

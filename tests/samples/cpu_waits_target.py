@@ -35,8 +35,8 @@ def packs():
 
 
 def hands(ask, answer):
-    """Sends a byte to the thread's partner, and waits until the partner has sent it back; four
-    times."""
+    """Sends a byte to the thread's partner, and waits until the partner has sent it back. Does so
+    four times."""
     for _ in range(4):
         os.write(ask, b"x")
         os.read(answer, 1)

@@ -3,13 +3,13 @@
 """Is the GIL state of each sample right? gil_states.py runs under each interpreter. The innermost
 function, in Python or in C, tells which state is true, whatever krait says.
 
-    gil.py [--full] [--only GLOB] [--seconds N]
+gil.py [--full] [--only GLOB] [--seconds N]
 
-With PYTHON_GIL=1 the free-threaded interpreters are judged, whose GIL that enables.
+With PYTHON_GIL=1, which enables the GIL of free-threaded interpreters, the test judges those
+interpreters.
 
 While the interpreter takes or drops the GIL, each state but "none" is true at some instant. But if
-the kernel's frames show that the thread sleeps there, it doesn't hold the GIL.
-"""
+the kernel's frames show that the thread sleeps in that code, the thread doesn't hold the GIL."""
 import argparse
 import collections
 import os
@@ -24,10 +24,10 @@ from judge import check, pprof  # noqa: E402
 
 HZ = 1999
 FEW_UNKNOWN = 0.03
-# the largest part of contend()'s samples that may be in functions that take or drop the GIL
+# the largest part of the samples of contend() that may be in functions that take or drop the GIL
 SWITCHING = 0.1
-# the largest part that may be in the evaluation loop, between drop_gil() and take_gil() (up to
-# 3.10)
+# the largest part of the samples of contend() that may be in the evaluation loop, between
+# drop_gil() and take_gil() (up to 3.10)
 BETWEEN = 0.002
 FAST = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
 STATES = {"held", "released", "waiting", "none", "unknown"}
@@ -41,8 +41,8 @@ ASLEEP = re.compile(r"^_*futex_(do_)?wait")
 
 
 def below(stack):
-    """Returns (name of the innermost Python frame, [(kind, name)] of the frames below it, innermost
-    first)."""
+    """Returns (the name of the innermost Python frame, [(kind, name)] of the frames that are
+    further in, the innermost first)."""
     names = []
     for frame in reversed(stack):
         if frame.kind == "python":
@@ -52,10 +52,10 @@ def below(stack):
 
 
 def truth(stack, giving, between):
-    """Returns (the states that may be true of a sample, what the sample shows), or None if that
-    isn't known. giving: the code of the evaluation loop itself gives the GIL away (2.7), so any of
-    its instructions may be between dropping and taking the GIL. between: the loop calls a function
-    that drops the GIL, and then one that takes it."""
+    """Returns (the states of the GIL that may be true of a sample, what the sample shows), or None
+    if the test doesn't know. giving: the code of the evaluation loop itself gives the GIL away
+    (2.7), so any of its instructions may be between dropping and taking the GIL. between: the
+    loop calls a function that drops the GIL, and then one that takes it."""
     if any(frame.kind == "mark" and frame.name not in check.ABSENT for frame in stack):
         return None
     python, names = below(stack)
@@ -70,7 +70,7 @@ def truth(stack, giving, between):
         return {"held"}, python
     if python == "contend":
         if any(ASLEEP.match(name) for name in kernel):
-            # drop_gil() takes the GIL's mutex before it unlocks the GIL.
+            # drop_gil() locks the GIL's mutex before it gives the GIL away.
             locking = any("mutex_lock" in name for name in native)
             return {"held", "waiting"} if locking else {"waiting"}, "futex"
         if giving or any(SWITCH.search(name) for name in native) or "do_futex" in kernel:
@@ -80,8 +80,8 @@ def truth(stack, giving, between):
 
 
 def judge(profile, giving, between):
-    """Returns ({what samples show: Counter of the states that krait gave them}, the wrong samples
-    as text)."""
+    """Judges all samples. Returns ({what samples show: Counter of the states that krait gave them},
+    the wrong samples as text)."""
     seen, wrong = collections.defaultdict(collections.Counter), []
     for sample in profile.samples:
         stack, state = profile.stack(sample), sample.labels.get("gil")
@@ -98,8 +98,8 @@ def judge(profile, giving, between):
 
 
 def due(interpreter):
-    """Returns what the samples must show. "deflate" isn't required, because zlib's inner functions
-    don't have names everywhere."""
+    """Returns what samples of this interpreter must show. "deflate" isn't required, because zlib's
+    inner functions have no names on some machines."""
     out = {"alone", "krait_without_gil", "krait_with_gil", "krait_no_python", "read"}
     return out | {"own_gil"} if interpreter.version >= (3, 12) else out
 
@@ -156,7 +156,7 @@ def main():
     parser.add_argument("--seconds", type=float)
     options = parser.parse_args()
     krait = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
-    # a free-threaded build whose GIL is enabled has the same states as ordinary builds
+    # A free-threaded build with the GIL enabled has the same states of the GIL as ordinary builds.
     enabled = os.environ.get("PYTHON_GIL") == "1"
     rows = oracle.interpreters(True, options.only, enabled)
     if enabled:

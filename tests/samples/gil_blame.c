@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that wait for the GIL and hold it, and note when: gil_blame.py. A thread runs one loop in
- * C, called through ctypes.PyDLL. So it takes and drops the GIL only where it looks at the clock. A
- * thread that takes the GIL without sleeping hasn't waited for it, though it may have lost its CPU
- * meanwhile. If it lost its CPU in a futex call, krait counts that as waiting.
+ * A library for gil_blame.py: its threads wait for the GIL and hold it, and note when. Each thread
+ * runs one loop in C, called through ctypes.PyDLL. So it takes and drops the GIL only where it
+ * looks at the clock. If a thread took the GIL without sleeping, it hasn't waited for the GIL,
+ * though it may have lost its CPU meanwhile. If it lost its CPU in a futex call, krait counts that
+ * as waiting.
  */
 #define _GNU_SOURCE
 #include <stdbool.h>
@@ -27,15 +28,15 @@ enum { ASKS, SORTS, MATCHES, SLEEPS };
 
 struct span {
 	/*
-	 * 'W': waited for the GIL; 'U': the same, but for a part of it the thread may only have
-	 * lacked a CPU; 'P': lacked a CPU while it took the GIL, and may have waited for that; 'H':
-	 * held the GIL
+	 * 'W': waited for the GIL; 'U': waited for the GIL, but for a part of the time the thread
+	 * may only have lacked a CPU; 'P': lacked a CPU while it took the GIL, and may also have
+	 * waited for the GIL; 'H': held the GIL
 	 */
 	char what;
 	long long from, to;
 	/*
-	 * of a wait: the part of it in which the thread had a CPU, to see whether the GIL is free;
-	 * of 'H': for how long the thread asked to sleep
+	 * of a wait: the part of it in which the thread had a CPU, to look whether the GIL is free;
+	 * of 'H': how long the thread asked to sleep while it held the GIL
 	 */
 	long long part;
 };
@@ -75,7 +76,7 @@ static struct counts counts(void)
 			       read_clock(CLOCK_THREAD_CPUTIME_ID)};
 }
 
-/* Notes the time since @from as a wait, if the thread has left its CPU since @before. */
+/* Notes the time from @from to @to as a wait if the thread has left its CPU since @before. */
 static long note(struct span *spans, long n, struct counts before, long long from, long long to)
 {
 	long long cpu = read_clock(CLOCK_THREAD_CPUTIME_ID) - before.cpu;
@@ -107,11 +108,15 @@ static void hold(int kind, void *object, void *argument, long size)
 struct account {
 	struct span spans[MOST];
 	long n;
-	long long since; /* when the thread got the GIL; 0: before the account began */
-	long long nap;	 /* how long it sleeps with the GIL each time */
+	/* when the thread got the GIL; 0: the account doesn't have that time yet */
+	long long since;
+	long long nap; /* how long the thread sleeps each time that it has the GIL */
 };
 
-/* Drops the GIL until the time @until, then takes it again, and notes both. */
+/*
+ * Drops the GIL until the time @until, then takes it again. Notes how long the thread had held the
+ * GIL, and how long it waits for it.
+ */
 static void give(struct account *a, long long until)
 {
 	struct counts before = counts();
@@ -143,7 +148,7 @@ static void tell(const char *path, const struct span *spans, long n)
 }
 
 /*
- * Until @end: drops the GIL for @gap ns, takes it, holds it as @kind says, and so on. Writes the
+ * Until @end, in turn: drops the GIL for @gap ns, takes it, and holds it as @kind says. Writes the
  * account to the file @path. Before @begin, and for a second after @end, no thread holds the GIL,
  * because the program's Python code waits for it too.
  */

@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Does a recording say rightly how long threads waited for the GIL, and what these waits are blamed
-on? The threads of gil_blame_target.py note when they began to take the GIL, when they had it, when
-they gave it away, and how much CPU time they used meanwhile. From that follows for how long each
-function's threads waited, and for how long others waited while a thread of a function held the GIL.
-The CPU time, in which a waiting thread looks at the GIL every 5 ms, is no wait; on a busy machine it
-is up to some percent.
+on? The threads of gil_blame_target.py note when they began to take the GIL, when they had it,
+when they gave it away, and how much CPU time they used meanwhile. From these notes follows how
+long each function's threads waited, and how long other threads waited while a thread of this
+function held the GIL. A waiting thread looks at the GIL every 5 ms. The CPU time that this takes
+is no wait; on a busy machine it is up to some percent.
 
-    gil_blame.py [--full] [--only GLOB] [--seconds N] [--faults]
+gil_blame.py [--full] [--only GLOB] [--seconds N] [--faults]
 
---faults: profiles with a known mistake in them; the judge must refuse each.
-"""
+--faults: gives the judge profiles with known mistakes, each of which it must refuse."""
 import argparse
 import bisect
 import collections
@@ -27,27 +26,31 @@ from judge import pprof  # noqa: E402
 
 HZ = 4999
 KINDS = ("asks", "sorts", "matches", "sleeps")
-WAITS = 0.01  # by what part the recorded wait of a function's threads may differ from the truth
-BLAME = 0.03  # by what part recorded blame may differ from the truth
-ERRORS = 4  # by how many standard errors sampled blame may be wrong
-# A function's blame isn't judged if it is less than FEW_NS, or less than this part of all blame. A
-# function that holds the GIL for microseconds learns some microseconds late that it has it.
+# the recorded wait of a function's threads may differ from the truth by this part of it
+WAITS = 0.01
+BLAME = 0.03  # recorded blame may differ from the truth by this part of it
+ERRORS = 4  # blame that was sampled may be wrong by this many standard errors
+# A function's blame isn't judged if it is less than FEW_NS, or less than the part FEW of all blame.
+# A function that holds the GIL only for microseconds notes some microseconds late that it has the
+# GIL.
 FEW_NS, FEW = 50e6, 0.01
 FAST = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
-# name, seconds for which a thread leaves the GIL to others each time, functions of the threads
+# name, seconds for which a thread leaves the GIL to others each time, the functions that the
+# threads run
 MIXED = ("mixed", 0.002, ("sorts", "matches", "sleeps", "asks", "asks"))
 PROGRAMS = (MIXED, ("pair", 0.001, ("sorts", "asks")), ("fair", 0.0, ("sorts", "sorts", "matches", "matches")),
             ("many", 0.001, ("sorts", "matches", "sleeps") + 13 * ("asks",)))
 
-# Other threads may take a thread's CPU just before it sleeps for the GIL, and when it has just got
-# the GIL. The thread doesn't wait for the GIL then. The truth can't tell how long that was, so
-# waits with such a switch may be missing (.unsure). If it happens in a futex call, it counts as a
-# wait, though the thread didn't sleep (.extra).
+# Another thread may take a thread's CPU just before the thread sleeps for the GIL, or when it has
+# just got the GIL. At such a time the thread doesn't wait for the GIL. The truth can't tell how
+# long this was, so waits with such a switch may be missing (.unsure). If the switch happens in a
+# futex call, krait counts it as a wait, though the thread didn't sleep (.extra).
 Truth = collections.namedtuple("Truth", "waits unsure extra blame asleep")
 
 
 def read_accounts(folder):
-    """Returns [(function, what, from, to, part)] of all threads; see gil_blame.c."""
+    """Returns the notes of all threads as [(function, what, from, to, part)]; see struct span in
+    gil_blame.c."""
     out = []
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name)) as f:
@@ -58,10 +61,11 @@ def read_accounts(folder):
 
 
 def truth_of(spans):
-    """Returns a Truth. By function, in ns: how long it waited (waits), how much of that were waits
-    in which it lost its CPU (unsure), how long it had no CPU and may have waited (extra), and how
-    long others waited while it held the GIL (blame). Last, in ns, how much of all blame fell into
-    sleeps of a holder (asleep); a sleep may end late for want of a CPU."""
+    """Returns a Truth. By function, in ns: how long its threads waited (.waits), how much of this
+    were waits in which a thread lost its CPU (.unsure), how long a thread had no CPU and may
+    have waited (.extra), and how long other threads waited while it held the GIL (.blame).
+    .asleep, in ns, is the part of all blame in which the holder slept; a sleep may end late
+    because the thread gets no CPU."""
     waits, unsure, extra, blame = (collections.Counter() for _ in range(4))
     holds = sorted((begin, end, function, nap) for function, what, begin, end, nap in spans if what == "H")
     begins = [hold[0] for hold in holds]
@@ -73,7 +77,7 @@ def truth_of(spans):
             continue
         waits[function] += end - begin - cpu
         unsure[function] += (end - begin - cpu) * (what == "U")
-        # the GIL has one holder at a time, so the holders' times don't overlap
+        # Only one thread holds the GIL at a time, so the times of the holders don't overlap.
         at = max(0, bisect.bisect_right(begins, begin) - 1)
         while at < len(holds) and holds[at][0] < end:
             since, until, holder, nap = holds[at]
@@ -104,7 +108,7 @@ def recorded_of(profile):
 
 
 def judge(truth, recorded):
-    """Compares the recording with the truth. Returns a list of what is wrong, as text."""
+    """Compares the recording with the truth. Returns what is wrong, as a list of texts."""
     wrong = []
     for function, ns in sorted(truth.waits.items()):
         least, most = (1 - WAITS) * ns - truth.unsure[function], (1 + WAITS) * ns + truth.extra[function]
@@ -118,8 +122,8 @@ def judge(truth, recorded):
         error = 0 if function == "sleeps" else ERRORS / max(n, 1) ** 0.5
         if abs(got - ns) > max(BLAME, error) * ns:
             wrong.append("%s is to blame for %.1f ms, recorded %.1f of %d samples" % (function, ns / 1e6, got / 1e6, n))
-    # A record of a sleep lasts until the thread has a CPU again, so it may be longer than the
-    # sleep.
+    # A sleep counts until the thread has a CPU again, so a recorded sleep may be longer than the
+    # thread asked for.
     least, most = (1 - BLAME) * truth.asleep, (1 + BLAME) * truth.blame["sleeps"]
     if not least <= recorded.asleep["sleeps"] <= most:
         wrong.append("while sleeps() slept with the GIL others waited %.1f to %.1f ms, recorded %.1f" % (
@@ -139,7 +143,7 @@ def library(scratch):
 
 
 def run(krait, interpreter, program, seconds):
-    """Returns (truth, profile), or the reason why there is none."""
+    """Records the program. Returns (truth, profile), or the reason why it couldn't be recorded."""
     _, gap, kinds = program
     folder = tempfile.mkdtemp(prefix="krait-blame-")
     out = os.path.join(interpreter.scratch, "blame.pb.gz")
@@ -176,7 +180,7 @@ def test(krait, interpreter, program, seconds):
 
 
 def faults():
-    """Mistakes, each as a change of a recording that agrees with the truth."""
+    """Yields mistakes: each changes a recording that agrees with the truth."""
     def agreeing():
         spans = [("asks", "W", 0, 905000000, 5000000), ("asks", "W", 950000000, 1000000000, 0), ("sorts", "H", 0, 500000000, 0),
                  ("sleeps", "H", 500000000, 900000000, 390000000), ("matches", "W", 0, 400000000, 0)]

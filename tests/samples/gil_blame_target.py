@@ -38,7 +38,7 @@ def sleeps(begin, end, path):
 
 
 def clock_ns():
-    """CLOCK_MONOTONIC, which Python 2.7 has no function for."""
+    """Returns CLOCK_MONOTONIC, for which Python 2.7 has no function."""
     class Time(ctypes.Structure):
         _fields_ = [("s", ctypes.c_long), ("ns", ctypes.c_long)]
     t = Time()
@@ -47,7 +47,7 @@ def clock_ns():
 
 
 def main():
-    time.sleep(0.1)  # krait meets the process when it first waits, and has time to examine it
+    time.sleep(0.1)  # krait sees the process when it first waits, and has time to examine it
     begin = clock_ns() + 500000000
     end = begin + int(SECONDS * 1e9)
     threads = []

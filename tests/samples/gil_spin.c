@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * C code that computes for a while: called without the GIL (ctypes.CDLL), with it (ctypes.PyDLL),
- * and in a thread that Python knows nothing of. Each has a name of its own, by which a sample is
- * judged.
+ * and in a thread of which Python knows nothing. Each of these functions has a name of its own, by
+ * which the test judges a sample.
  */
 #include <pthread.h>
 #include <time.h>

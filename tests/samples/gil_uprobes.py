@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Is `gil_wait` how long CPython itself waits for the GIL? perf has uprobes on the beginning and the
-return of take_gil() and drop_gil(), in the same seconds and threads that krait records. A thread
-that was asked to give the GIL away waits in drop_gil() until another one has it.
+"""Is `gil_wait` how long CPython itself waits for the GIL? perf has uprobes on the beginning and
+the return of take_gil() and drop_gil(), in the same seconds and threads that krait records. A
+thread that was asked to give the GIL away waits in drop_gil() until another thread has the GIL.
 
-    gil_uprobes.py [--only GLOB] [--seconds N]
+gil_uprobes.py [--only GLOB] [--seconds N]
 
 Needs interpreters with symbols. The test judges how long threads slept in these functions, until
-they had a CPU again. Between two sleeps a thread looks at the GIL, and it may be preempted, as
-before the first sleep. Such times are no waits (docs/decisions/0024), and are printed beside the
+they had a CPU again. Before the first sleep and between two sleeps a thread looks at the GIL, and
+it may be preempted. Such times are no waits (docs/decisions/0024), and are printed beside the
 result. A thread that is preempted in a futex call may be woken up there, and counts as waiting, so
-krait may record more than the time slept, but the excess may not be longer than the preemption.
-"""
+krait may record more than the time slept, but the excess may not be longer than the preemption."""
 import argparse
 import collections
 import os
@@ -32,13 +31,13 @@ from judge import pprof  # noqa: E402
 WITHIN = 0.005
 GROUP = "krait_gil_%d" % os.getpid()
 NAME = re.compile(r"^([0-9a-f]+) [tT] ((?:take|drop)_gil(?:\.\w+)*)$", re.M)
-# " +", not "\s+": a match must not go on into the next line. Numbers below 10,000 have blanks
-# before them.
+# " +", not "\s+": "\s" would also match the end of a line. Numbers below 10,000 have blanks before
+# them.
 LINE = re.compile(r"^ *(\d+) +(\d+)\.(\d+): +(?:%s:(in|out)|PERF_RECORD_SWITCH(?:_CPU_WIDE)? (IN|OUT) *(preempt)?)" % GROUP, re.M)
 
 
 def object_of(path):
-    """Returns the file that has the interpreter's code: itself, or its libpython."""
+    """Returns the file that has the interpreter's code: the executable, or its libpython."""
     path = os.path.realpath(path)
     said = subprocess.run([path, "-c", "import sys; print(open('/proc/self/maps').read())"],
                           stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -74,7 +73,7 @@ def tracefs(text, check=True):
 
 
 class Probes(object):
-    """Sets uprobes at offsets of a file; they stay while the with block runs."""
+    """Sets uprobes at these offsets of a file while the with block runs."""
 
     def __init__(self, file, places):
         self.made = []
@@ -92,13 +91,13 @@ class Probes(object):
             tracefs("-:%s/%s" % (GROUP, name), check=False)
 
 
-# .what: "in" or "out": the thread begins or leaves one of the two functions; "IN" or "OUT": it gets
-# or leaves a CPU
+# .what: "in" or "out": the thread enters or leaves one of the two functions; "IN" or "OUT": the
+# thread gets or leaves a CPU
 Event = collections.namedtuple("Event", "ns what preempted")
 
 
 def events_of(data):
-    """Returns {thread id: [Event]} of perf's file; None: perf has lost some."""
+    """Returns {thread id: [Event]} of perf's file; None if perf has lost events."""
     said = subprocess.run(Perf.alone("exec perf script -i '%s' -F tid,time,event --ns --show-switch-events "
                                      "--show-lost-events" % data),
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode(errors="replace")
@@ -110,13 +109,14 @@ def events_of(data):
     return {tid: sorted(events) for tid, events in out.items()}
 
 
-# .waits: {thread id: ns that it slept in these functions}. .lacked: {thread id: ns that it was
-# preempted in them}. .whole: ns of all calls. .calls: their number.
+# .waits: {thread id: ns that the thread slept in the two functions}. .lacked: {thread id: ns that
+# it was preempted in them}. .whole: ns of all calls of the two functions. .calls: the number of
+# these calls.
 Truth = collections.namedtuple("Truth", "waits lacked whole calls")
 
 
 def take(event, state, out):
-    """Adds the time that ends with @event to @out, the sums of one thread."""
+    """Adds the time that ends with @event to one thread's sums, @out."""
     if event.what == "in":
         state["begin"], state["off"] = event.ns, None
     elif event.what == "out" and state["begin"]:
@@ -152,7 +152,7 @@ def is_off(true, got, lacked):
 
 
 def judge(truth, recorded):
-    """Returns what is wrong, as text."""
+    """Compares the recording with the truth. Returns what is wrong, as text."""
     out, most = [], max(truth.waits.values())
     for tid, ns in sorted(truth.waits.items()):
         if ns > most / 20 and is_off(ns, recorded[tid], truth.lacked[tid]):
@@ -171,13 +171,13 @@ def line_of(stream, words):
 
 
 class Control(object):
-    """Starts perf's recording through a pipe, and waits until perf says that it records."""
+    """Starts perf's recording through a FIFO, and waits until perf says that it records."""
 
     def __init__(self, folder):
         self.paths = [os.path.join(folder, name) for name in ("ask", "answer")]
         for path in self.paths:
             os.mkfifo(path)
-        # O_RDWR, because opening a FIFO for one direction waits for the other end
+        # O_RDWR, because opening a FIFO in one direction only would wait for the other end
         self.files = [os.open(path, os.O_RDWR | os.O_NONBLOCK) for path in self.paths]
 
     def option(self):
@@ -194,7 +194,7 @@ class Control(object):
 
 
 def run(krait, interpreter, seconds, folder):
-    """Returns (perf's events, krait's profile)."""
+    """Runs the program under perf and krait. Returns (perf's events, krait's profile)."""
     out, data = os.path.join(folder, "o.pb.gz"), os.path.join(folder, "perf.data")
     program = subprocess.Popen([interpreter.path, os.path.join(TESTS, "samples", "gil_uprobes_target.py"), str(seconds)],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=interpreter.environment())
@@ -260,7 +260,7 @@ def test(krait, interpreter, seconds):
 
 
 def finds_faults(what, truth):
-    """Puts faults into a right recording."""
+    """Puts faults into a recording that is right. Checks that each fault is found."""
     first = max(truth.waits, key=truth.waits.get)
     exact = truth._replace(lacked=collections.Counter())
     changes = {

@@ -2,16 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """in_step.py [--full [HZ]]: are shares right if a program works in step with the sampling?
 
-in_step_target.py spends known shares of each beat in three functions and measures their CPU time
-by the thread's own clock, from one reading of the clock to the next. A sample counts by the line of
-main(), because reading the clock takes a microsecond or two, up to a fiftieth of a beat, and calls
-are outside of the functions. A sample on a line that reads the clock counts half for the function
-before and half for the one after. No share of the samples may be off by more than three standard
-errors. By chance one of some hundred right shares is off by more. So if a share is off, the rate is
-measured again, and fails if the same share is off again. Small errors that are alike for many
-rhythms fail too: the errors of a function are added up over all rhythms of a rate, and their sum is
-judged as well. HZ: only this rate is measured.
-"""
+in_step_target.py spends known shares of each beat in three functions and measures their CPU time by
+the thread's own clock, from one reading of the clock to the next. A sample counts for a function by
+its line in main(), because reading the clock takes a microsecond or two, up to a fiftieth of a
+beat, and calls are outside of the functions. A sample on a line that reads the clock counts half
+for the function before and half for the one after. No share of the samples may be off by more than
+three standard errors. By chance one of some hundred right shares is off by more. So if a share is
+off, the rate is measured again, and fails if the same share is off again. The test also fails if
+many rhythms have alike small errors: it adds up the errors of a function over all rhythms of a
+rate, and judges the sum. HZ: measures only this rate."""
 import concurrent.futures
 import json
 import math
@@ -24,22 +23,23 @@ import tempfile
 import shares
 from shares import oracle, pprof
 
-# (options of the rate, beats a second, seconds): as many beats as samples, or twice as many.
+# (options of the rate, beats a second, seconds). There are as many beats as samples, or twice as
+# many.
 FAST = ((("-F", "99"), 99, 3), (("-F", "999"), 999, 1), (("-F", "999"), 1998, 1), (("-c", "1000000"), 1000, 1))
 BEATS = (10, 33, 49.5, 50, 99, 100, 198, 200, 333, 499.5, 500, 999, 1000, 1998, 2000, 2997, 3000, 9999, 10000)
 FULL = ((("-F", "99"), 12), (("-F", "100"), 12), (("-F", "499"), 8), (("-F", "999"), 8), (("-F", "1000"), 8),
         (("-F", "1998"), 6), (("-F", "3999"), 6), (("-F", "9999"), 6), (("-c", "1000000"), 8),
         (("-c", "10000000"), 12))
-# The mean error of a rate's rhythms may be so many standard errors. At 3, one of the thirty means
-# would be off by chance in one of twelve right runs.
+# The mean error of a function over all rhythms of a rate may be this many standard errors. With 3,
+# one of the thirty means would exceed the limit by chance in one of twelve right runs.
 LEANING = 4
 
 PROGRAM = os.path.join(shares.TESTS, "samples", "in_step_target.py")
 
 
 def lines():
-    """Returns {line in main()'s loop: {function: part of a sample on that line that counts for the
-    function}}."""
+    """Returns for each line of main()'s loop how a sample on the line counts: {line: {function:
+    part of the sample}}."""
     found, function = {}, None
     with open(PROGRAM) as f:
         for number, line in enumerate(f, 1):
@@ -57,8 +57,8 @@ def lines():
 
 
 def measured(krait, rate, beats, seconds):
-    """Returns {function: (share of the CPU time, share of the samples)} and the number of
-    samples."""
+    """Records the program. Returns ({function: (share of the CPU time, share of the samples)}, the
+    number of samples)."""
     parts = lines()
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "o.pb.gz")
@@ -82,7 +82,8 @@ def measured(krait, rate, beats, seconds):
 
 
 def test(krait, rate, beats, seconds):
-    """Returns the errors as shares.errors() does, None if the test failed."""
+    """Tests one rate with one rhythm. Returns the errors as shares.errors() does; None if the test
+    failed."""
     what = "%s, %s beats a second" % (" ".join(rate), beats)
     try:
         seen, total = measured(krait, rate, beats, seconds)

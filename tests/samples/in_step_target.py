@@ -50,7 +50,7 @@ def main():
         spent[1] += t2 - t1
         spent[2] += t3 - t2
         t0 = t3
-        n = max(n + 1, int((now() - begin) / beat))  # beats that were missed are left out
+        n = max(n + 1, int((now() - begin) / beat))  # leaves out beats that were missed
     print(json.dumps(dict(zip("abc", spent))))
 
 

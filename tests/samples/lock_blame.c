@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A mutex of a library, which threads wait for without the GIL: lock_blame_target.py. */
+/* A library for lock_blame_target.py: a mutex for which threads wait without the GIL. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <time.h>
@@ -8,7 +8,7 @@
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* Has the mutex for @ns. */
+/* Takes the mutex, keeps it for @ns, and gives it back. */
 EXPORT void krait_own(long ns)
 {
 	struct timespec t = {ns / 1000000000, ns % 1000000000};

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Does a recording say rightly how long threads waited for locks, and who ended that? The threads
-of lock_blame_target.py measure their waits by their own clock, and know who ends them.
+"""Does a recording say rightly how long threads waited for locks, and which threads ended these
+waits? The threads of lock_blame_target.py measure their waits by their own clock, and know who
+ends them.
 
-    lock_blame.py [--full] [--loose] [--only GLOB] [--seconds N] [--faults]
+lock_blame.py [--full] [--loose] [--only GLOB] [--seconds N] [--faults]
 
---loose: for a busy machine, on which the program's own clocks include waits for the GIL.
---faults: recordings with a known mistake in them; the judge must refuse each.
-"""
+--loose: wider limits for a busy machine, on which the program's own clocks include waits for the
+GIL. --faults: gives the judge recordings with known mistakes, each of which it must refuse."""
 import argparse
 import collections
 import copy
@@ -23,16 +23,16 @@ sys.path.insert(0, os.path.join(TESTS, "oracle"))
 import oracle  # noqa: E402
 from judge import pprof  # noqa: E402
 
-WAITS = 0.01  # by what part the recorded waits of a function may differ from the truth
-BLAME = 0.03  # by what part the recorded blame of a function may differ from the truth
+WAITS = 0.01  # the recorded waits of a function may differ from the truth by this part of it
+BLAME = 0.03  # the recorded blame of a function may differ from the truth by this part of it
 LOOSE = 0.1  # the limit for waits and for blame with --loose
 STATES = ("lock", "gil")
 BUDGET = "50"  # percentage of a CPU that recording waits may use: enough to take each wait's stack
 FAST = ("python3-dist",)
 SOME = ("python2.7-pyenv", "python3-dist", "python3.12-pyenv", "python3.15-sid")
 
-# waits: {function: ns}; blame: {(function that waits, function that ends it): ns}; from a
-# recording, or by the program's clocks
+# What a recording or the program's clocks say. .waits: {function: ns}; .blame: {(function that
+# waits, function that ends the wait): ns}.
 Account = collections.namedtuple("Account", "waits blame")
 
 
@@ -47,8 +47,8 @@ def read_truth(path):
 
 
 def recorded_of(profile, functions):
-    """Returns what the recording says. Each thread has the name of its function. borrows() alone
-    runs in the main thread of another process."""
+    """Returns an Account of what the recording says. Each thread has the name of its function. Only
+    borrows() runs in the main thread of another process."""
     names = [name for name, _ in profile.sample_types]
     off, blame = names.index("off_cpu"), names.index("lock_blame")
     out = Account(collections.Counter(), collections.Counter())
@@ -63,8 +63,8 @@ def recorded_of(profile, functions):
 
 
 def judge(truth, recorded, waits=WAITS, blame=BLAME):
-    """Returns what is wrong, as a list of texts; []: nothing is. @waits, @blame: by how much these
-    may be wrong."""
+    """Compares the recording with the truth. Returns what is wrong, as a list of texts. @waits and
+    @blame: the part by which waits and blame may be wrong."""
     wrong = []
     for function, ns in sorted(truth.waits.items()):
         got = recorded.waits[function]
@@ -92,7 +92,7 @@ def library(scratch):
 
 
 def run(krait, interpreter, seconds):
-    """Returns (truth, profile), or the reason why there is none."""
+    """Records the program. Returns (truth, profile), or the reason why it couldn't be recorded."""
     folder = tempfile.mkdtemp(prefix="krait-locks-")
     out, truth = os.path.join(folder, "locks.pb.gz"), os.path.join(folder, "truth.json")
     try:
@@ -127,7 +127,7 @@ def test(krait, interpreter, seconds, loose):
 
 
 def faults():
-    """Mistakes, each as a change of a recording that agrees with the truth."""
+    """Yields mistakes: each changes a recording that agrees with the truth."""
     def agreeing():
         blame = collections.Counter({("asks", "reads"): 1500000000, ("asks", "writes"): 600000000,
                                      ("eats", "feeds"): 2000000000, ("shares", "borrows"): 1800000000})

@@ -23,8 +23,8 @@ OWN = ctypes.CDLL(sys.argv[1]).krait_own
 OWN.argtypes, OWN.restype = [ctypes.c_long], None
 SECONDS = float(sys.argv[3])
 clock = getattr(time, "monotonic", time.time)  # these keep the GIL
-GAP = 0.004  # seconds between two uses of a lock, in which other threads get it
-WAITED = collections.defaultdict(float)  # (function that waits, function that ends it): seconds
+GAP = 0.004  # the seconds from one use of a lock to the next, in which other threads get the lock
+WAITED = collections.defaultdict(float)  # {(function that waits, function that ends it): seconds}
 FIRST, SECOND = threading.Lock(), threading.Lock()
 CONDITION, ITEMS = threading.Condition(), queue.Queue()
 SHARED = multiprocessing.Lock()
@@ -51,8 +51,8 @@ def lived():
 
 
 class waiting(object):
-    """Notes how long this thread waits in a with block. @of: the function that waits, and the one
-    that ends the wait."""
+    """Notes how long this thread waits in a with block. @of: the function that waits, and the
+    function that ends the wait."""
 
     def __init__(self, *of):
         self.of = of
@@ -124,7 +124,7 @@ def listens():
 
 
 def borrows(lock, end):
-    """Runs in another process."""
+    """Runs in another process, and takes the lock again and again."""
     while clock() < end:
         with lock:
             time.sleep(0.03)
@@ -153,8 +153,8 @@ def wants():
 
 
 def submits():
-    """Gives a pool's worker a task now and then. The worker's waits for tasks are no lock's, so
-    nobody may be blamed for them."""
+    """Gives a pool's worker a task now and then. The worker's waits for tasks aren't waits for a
+    lock, so the recording may blame nobody for them."""
     with futures.ThreadPoolExecutor(1) as pool:
         while not OVER.is_set():
             time.sleep(0.02)
@@ -162,7 +162,7 @@ def submits():
 
 
 def main():
-    time.sleep(0.1)  # krait meets the process when it first waits, and has time to examine it
+    time.sleep(0.1)  # krait sees the process when it first waits, and has time to examine it
     end = clock() + 0.4 + SECONDS
     other = multiprocessing.Process(target=borrows, args=(SHARED, end + 0.1))
     other.daemon = True

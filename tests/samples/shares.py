@@ -26,7 +26,7 @@ ERRORS = 3
 
 
 def measured(krait, interpreter, folder):
-    """Returns {phase: (share of the CPU time, share of the samples)} and the number of samples."""
+    """Returns ({phase: (share of the CPU time, share of the samples)}, the number of samples)."""
     out = os.path.join(folder, interpreter.name + ".pb.gz")
     program = os.path.join(TESTS, "samples", "phases.py")
     done = subprocess.run(
@@ -54,13 +54,14 @@ def measured(krait, interpreter, folder):
 
 
 def errors(shares, total):
-    """Returns {phase: by how many standard errors its share is off}."""
+    """Returns {phase: the error of its share, in standard errors}."""
     return {phase: (found - true) / math.sqrt(true * (1 - true) / total)
             for phase, (true, found) in shares.items()}
 
 
 def off(shares, total):
-    """Returns the phases whose share is off, as errors() does."""
+    """Returns the phases whose share is off by too many standard errors, in the form of errors().
+    """
     return {phase: e for phase, e in errors(shares, total).items() if abs(e) > ERRORS}
 
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """An exception is thrown into a generator that waits in a `yield from`. 3.9 then sets the
-generator's frame as the thread's current one, without a link to the frame that threw. The module
-calls everything in the program, so a stack whose root isn't the module must have a mark."""
+generator's frame as the thread's current one, without a link to the frame that threw the
+exception. The module calls everything in the program, so a stack whose root isn't the module
+must have a mark."""
 import os
 import re
 import sys
@@ -38,7 +39,8 @@ MARK = "[incomplete: the caller of its outermost function isn't known]"
 
 
 def stacks_of(python):
-    """Returns {stack of the function that the generator calls: samples}."""
+    """Records the program. Returns {stack of the function that the generator calls: number of
+    samples}."""
     with tempfile.TemporaryDirectory() as d:
         with open(d + "/thrown.py", "w", encoding="utf-8") as f:
             f.write(PROGRAM)

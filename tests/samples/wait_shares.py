@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Are the shares of stacks of waits right, if stacks are taken by chance? The programs of
-wait_shares_target.py wait more often than the default budget has stacks for, and measure what each
-of their functions waited.
+wait_shares_target.py wait more often than the default budget allows stacks to be taken, and
+measure how long each of their functions waited.
 
-    wait_shares.py [--program NAME] [--runs N] [--seconds N]
+wait_shares.py [--program NAME] [--runs N] [--seconds N]
 
-No function's share of its thread's waiting may be off by more than three standard errors. In 30 s
-it may not be off by more than two points either, where all waits are of one length; in other
-programs that holds for a function's share of all waiting. By chance one of some hundred right shares
-is off. So such a program is recorded again, and fails if the same share is off again. Of all shares
-95 % must be within two standard errors. The standard error follows from how much shares differ from
-one part of the recording to the next. Right recordings must pass, and each fault that is put into
-one must be found.
-"""
+No function's share of its thread's waiting may be off by more than three standard errors. In a
+recording of 30 s it may also not be off by more than two percentage points if all waits of the
+program have the same length; in other programs this limit holds for a function's share of all
+waiting. By chance one of some hundred right shares is off. So a program with such a share is
+recorded again, and fails if the same share is off again. Of all shares 95 % must be within two
+standard errors. The standard error follows from how much shares differ from one part of the
+recording to the next. Right recordings must pass, and each fault that is put into one must be
+found."""
 import argparse
 import collections
 import json
@@ -26,16 +26,17 @@ import tempfile
 from shares import TESTS, oracle, pprof
 
 ERRORS, POINTS, LONG = 3, 0.02, 30
-OFTEN, WITHIN = 0.95, 2  # OFTEN of all shares must be within WITHIN standard errors
-MANY = 200  # this rule is applied if there are at least this many shares
+# the part OFTEN of all shares must be within WITHIN standard errors of the truth
+OFTEN, WITHIN = 0.95, 2
+MANY = 200  # OFTEN is checked only if there are at least this many shares
 # the least standard error of a share, because the program's clocks have an error too
 LEAST = 0.0005
-# by which part, and by how many ns in addition, a thread's sum of waits may be wrong
+# a thread's sum of waits may be wrong by this part of it, and by this many ns in addition
 SUM, SUM_NS = 0.005, 500000
 FUNCTIONS = ("a", "b", "c")
-PARTS = 24               # parts of the recording
-# name, the program's last argument, options of the recording. In the program "in_step", the fewer
-# stacks a recording takes, the more waits are between two of them.
+PARTS = 24  # into how many parts a recording is cut, to get the standard error
+# .name: the program's name; .number: its last argument; .options: the recording's options. In the
+# program "in_step", the fewer stacks a recording takes, the more waits are between two of them.
 Program = collections.namedtuple("Program", "name number options")
 MIXED = Program("mixed", None, ("--wait-budget", "5"))
 PROGRAMS = [MIXED] + 3 * [Program("lengths", None, ())] + [
@@ -43,16 +44,17 @@ PROGRAMS = [MIXED] + 3 * [Program("lengths", None, ())] + [
     Program("in_step", threads, ("--wait-budget", budget))
     for threads, budget in ((1, "0.2"), (1, "0.1"), (2, "0.1"), (3, "0.1"), (4, "0.1"), (6, "0.1"), (8, "0.1"))] + [
     Program("many", 10000, ())]
-# programs whose waits are so long, or whose threads live so briefly, that all stacks are taken
+# programs whose waits are so long, or whose threads live so briefly, that krait takes all stacks
 CERTAIN = ("many", "length 10000", "length 50000", "length 200000", "length 1000000")
 
 Row = collections.namedtuple("Row", "tid function time ns")
-# .true, .seen: the function's share; .error: the standard error of .seen
+# .true and .seen: a function's share by the program's clocks and in the recording; .error: the
+# standard error of .seen.
 Share = collections.namedtuple("Share", "name function true seen error")
 
 
 def rows_of(profile):
-    """Returns the profile's waits in the program's functions."""
+    """Returns the waits of the profile whose stacks have one of the program's functions."""
     at, out = [name for name, _ in profile.sample_types].index("off_cpu"), []
     for sample in profile.samples:
         ns = sample.values[at]
@@ -67,7 +69,8 @@ def rows_of(profile):
 
 def without_stolen(told, profile):
     """Returns @told without the time that a host took from its virtual machine: a thread's clocks
-    count it as waiting, and krait as a state of its own. It is taken from all functions alike."""
+    count it as waiting, and krait as a state of its own. The same part is taken from all
+    functions."""
     at, stolen, total = [name for name, _ in profile.sample_types].index("off_cpu"), collections.Counter(), collections.Counter()
     for sample in profile.samples:
         if sample.labels.get("state") == "stolen":
@@ -78,14 +81,16 @@ def without_stolen(told, profile):
 
 
 def together(told, rows):
-    """Returns @told and @rows with all threads joined into one."""
+    """Returns @told and @rows as if all threads were one thread."""
     return [["all", 0, function, ns] for _, _, function, ns in told], [row._replace(tid=0) for row in rows]
 
 
 def shares_of(told, rows):
-    """Returns ([Share of each thread's functions], {thread whose sum is wrong: text})."""
+    """Returns ([Share of each function of each thread], {thread whose sum of waits is wrong:
+    text})."""
     name_of = {tid: name for name, tid, _, _ in told}
-    if len(name_of) > 100:  # the threads live so briefly that the kernel uses their ids again
+    # The program's threads live so briefly that the kernel uses their ids again.
+    if len(name_of) > 100:
         told, rows = together(told, rows)
         name_of = {0: "all"}
     true, of_thread = collections.defaultdict(collections.Counter), collections.defaultdict(list)
@@ -107,7 +112,7 @@ def shares_of(told, rows):
 
 
 def error_of(rows, function, share):
-    """Returns the standard error of a function's share, which is about @share, of these rows."""
+    """Returns the standard error of a function's share in these rows. The share is about @share."""
     first, last = min(row.time for row in rows), max(row.time for row in rows) + 1
     parts = [0.0] * PARTS
     for row in rows:
@@ -130,14 +135,14 @@ def points(share):
 
 
 def off(share):
-    """Returns what identifies a wrong share: thread, function, and whether the recorded share is
-    too large."""
+    """Returns what identifies a wrong share: (thread, function, whether the recorded share is too
+    large)."""
     return share.name, share.function, share.seen > share.true
 
 
 def judge(program, told, rows, most=POINTS):
-    """Returns ([Share of each thread's functions], {what is off: text}). @most: how many points a
-    share may be off."""
+    """Returns ([Share of each thread's functions], {what is off: text}). @most: by how many
+    percentage points a share may be off."""
     shares, wrong = shares_of(told, rows)
     all_of, _ = shares_of(*together(told, rows))
     wrong.update((off(share), said(share)) for share in shares if far(share) > ERRORS)
@@ -147,8 +152,8 @@ def judge(program, told, rows, most=POINTS):
 
 
 def recorded(krait, program, seconds, folder):
-    """Returns (what the program told, the recording's waits, the share of waits whose stacks were
-    taken)."""
+    """Records a program. Returns (what the program told, the recording's waits, the share of waits
+    whose stacks were taken)."""
     out = os.path.join(folder, "o.pb.gz")
     target = os.path.join(TESTS, "samples", "wait_shares_target.py")
     done = subprocess.run(
@@ -163,10 +168,10 @@ def recorded(krait, program, seconds, folder):
     return without_stolen(json.loads(done.stdout), profile), rows_of(profile), float(chance[1]) / 100 if chance else 1
 
 
-# Faults: each changes the rows of a right recording.
+# The next functions are faults: each changes the rows of a right recording.
 
 def equal_weights(rows):
-    """Fault: each sample weighs the same."""
+    """Fault: all samples of a thread have the same weight."""
     mean = collections.defaultdict(list)
     for row in rows:
         mean[row.tid].append(row.ns)
@@ -183,8 +188,8 @@ def stale_stacks(rows):
 
 
 def one_function(rows):
-    """Fault: of each wait that is over four times as long as its function's shortest, the excess
-    counts for a(), as if waits without a stack were always a()'s."""
+    """Fault: if a wait is over four times as long as its function's shortest wait, the excess
+    counts for a(), as if all waits without a stack were waits of a()."""
     least = collections.defaultdict(lambda: 1 << 62)
     for row in rows:
         least[row.tid, row.function] = min(least[row.tid, row.function], row.ns)
@@ -214,7 +219,7 @@ def finds_faults(program, told, rows):
 
 
 def test(krait, program, seconds, folder):
-    """Returns ([Share], whether all is right)."""
+    """Records and judges a program. Returns ([Share], whether all shares are right)."""
     what = program.name + (" %d" % program.number if program.number else "")
     before = None
     while True:

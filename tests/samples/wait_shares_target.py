@@ -20,7 +20,7 @@ SECONDS = float(sys.argv[2])
 # the lengths of waits in the program "lengths"
 LENGTHS = (20e-6, 50e-6, 100e-6, 200e-6, 500e-6, 1e-3, 2e-3, 5e-3, 10e-3, 50e-3, 0.2, 1)
 TURN = 0.003  # one turn of a(), b() and c() waits at least so many seconds in all
-# if reading all clocks took longer, their values don't belong together and are read again
+# if reading all clocks took longer than this, the values don't belong together, and are read again
 TORN_NS = 100000
 told, libc = [], ctypes.PyDLL(None)
 
@@ -44,7 +44,7 @@ def c(account, n, length):
 
 
 class Account(object):
-    """How long the current thread waited in each function."""
+    """Measures how long the current thread waited in each function."""
 
     def __init__(self, name):
         libc.prctl(PR_SET_TIMERSLACK, ctypes.c_ulong(1))
@@ -94,12 +94,12 @@ def of_length(length):
 
 
 def lengths():
-    """A thread for each length of waits."""
+    """Returns the functions of threads, one for each length of waits."""
     return [of_length(length) for length in LENGTHS]
 
 
 def length():
-    """Two threads whose waits are all of the length that is asked for, in microseconds."""
+    """Returns two threads' functions. All waits have the length NUMBER, in microseconds."""
     return [of_length(int(sys.argv[3]) / 1e6) for _ in range(2)]
 
 
@@ -118,7 +118,7 @@ def drawn(name, share, short, long):
 
 
 def mixed():
-    """Short and long waits in the same system call: each thread has another mixture."""
+    """Yields threads' functions, each with another mixture of short and long waits in one call."""
     yield turns("1:10", (a, 1, 50e-6), (b, 1, 500e-6))
     yield turns("1:100", (a, 1, 50e-6), (b, 1, 5e-3))
     yield turns("20 of 1:10", (a, 20, 50e-6), (b, 2, 500e-6))
@@ -128,7 +128,7 @@ def mixed():
 
 
 def in_step():
-    """Waits of 0.5 ms in a() and in b(), one after the other, in as many threads as asked for."""
+    """Yields the functions of NUMBER threads, with waits of 0.5 ms in a() and in b() in turn."""
     for i in range(int(sys.argv[3])):
         yield turns("%d" % i, (a, 1, 500e-6), (b, 1, 500e-6))
 
@@ -143,7 +143,7 @@ def short_lived(i):
 
 
 def main():
-    time.sleep(0.1)  # krait examines the process meanwhile
+    time.sleep(0.1)  # krait examines the process during this sleep
     if sys.argv[1] == "many":
         works, alive = (short_lived(i) for i in range(int(sys.argv[3]))), 40
     else:
