@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# The initramfs: busybox and the distribution's Python from its packages, made once. The programs
-# under test and their script are appended each time (a kernel unpacks archives that follow each
-# other). No modules are needed, as there is no disk. Sourced after kernels.sh.
+# The initramfs of the test machine: busybox and the distribution's Python, from their packages. It
+# is made once. For each run, the programs under test and their script are appended to it (a kernel
+# unpacks archives that follow each other). It needs no kernel modules, because the machine has no
+# disk. Sourced after kernels.sh.
 
 initramfs_prune="./usr/share/doc ./usr/share/man ./usr/share/locale ./usr/share/info
 	./usr/share/perl5 ./usr/share/zoneinfo"
 
-# initramfs_base NAME SUITE PACKAGE...: prints the path of an archive with these packages, which
-# stays the same.
+# initramfs_base NAME SUITE PACKAGE...: prints the path of an archive with these packages. The
+# archive is made only once.
 initramfs_base() {
 	local base=$VM_CACHE/$1.cpio suite=$2 root=$VM_CACHE/root python
 	shift 2
@@ -26,10 +27,10 @@ initramfs_base() {
 	echo "$base"
 }
 
-# Compiles the standard library, which the packages would do when they are configured; here they
-# never are. Only a Python of the same version can do it, the host's or a test interpreter. Without
-# one the machine starts slowly. The compiled files don't check the sources' times, because newer
-# kernels give the files of an initramfs new times.
+# Compiles the standard library. Packages do this when they are configured, but these packages are
+# only unpacked. Only a Python of the same version can compile it: the host's or a test interpreter.
+# Without such a Python, Python in the machine starts slowly. The compiled files don't check the
+# times of the sources, because newer kernels give the files of an initramfs new times.
 compile_library() {
 	local python
 	for python in "/usr/bin/$2" "$KRAIT_TEST_CACHE/bin/$2-sid"; do
@@ -49,8 +50,8 @@ initramfs_pack() {
 	( cd "$1" && find . "${prune[@]}" -print0 | sort -z | cpio -0 -o -H newc --quiet )
 }
 
-# initramfs_make OUT BASE DIR: writes to OUT the base, then the guest's scripts, krait if there is
-# one, and the files in DIR.
+# initramfs_make OUT BASE DIR: writes OUT, which has the archive BASE, then the guest's scripts,
+# krait if there is one, and the files in DIR.
 initramfs_make() {
 	local over
 	over=$(mktemp -d)
@@ -64,7 +65,8 @@ initramfs_make() {
 	rm -rf "$over"
 }
 
-# bpf_objects: prints those that belong to the binary under test, else the default build's.
+# bpf_objects: prints the paths of the BPF objects that belong to the binary under test, else those
+# of the default build.
 bpf_objects() {
 	local dir
 	for dir in "$(dirname "$VM_KRAIT")/bpf/events" "$VM_OBJECTS"; do

@@ -10,33 +10,35 @@ import sys
 
 FRAME = re.compile(r"(?P<name>.+) \((?P<file>[^()]*):(?P<line>\d+)\)$")
 MARK = re.compile(r"\[(incomplete|truncated|unsupported)")
-# The most instructions that the verifier may look at in one program, because that is most of
-# krait's start. 5.10 looks at 110,800 instructions, 6.18 at fewer (tests/build/bpf_stack.py).
+# The most instructions that the kernel's verifier may look at in one of krait's programs. Verifying
+# takes most of krait's start. 5.10 looks at 110,800 instructions, 6.18 at fewer
+# (tests/build/bpf_stack.py).
 MOST_VERIFIED = 115000
-# The fewest samples: 3 s of CPU time at 99 Hz give 297, but a busy host makes the machine miss
-# timer ticks.
+# The fewest samples of a recording: 3 s of CPU time at 99 Hz give 297, but a busy host makes the
+# machine miss timer ticks.
 LEAST = 100
-LEAST_PLANTED = 4  # how many cases of tests/e2e/planted.py guest/profile runs
-LEAST_LATE = 40  # the fewest samples of late_cpu.py's late(): 2 s of CPU time at 99 Hz give 198
+LEAST_PLANTED = 4  # how many test cases of tests/e2e/planted.py guest/profile runs
+LEAST_LATE = 40  # the fewest samples in late() of late_cpu.py: 2 s of CPU time at 99 Hz give 198
 # Functions by which the program finds out its own call chains, and its class body: they count as
 # "elsewhere".
 MACHINERY = {"note", "frames", "lines_of", "Alpha"}
-# On arm64 the vDSO's functions have no call frame information, so native stacks end in them
-# (README).
+# On arm64 the functions of the vDSO have no call frame information, so native stacks end in these
+# functions (README).
 NO_ROWS = "[incomplete: native stack: code without unwind information]"
-# krait's user space looks at a process while it starts; that takes long under emulation.
+# krait examines each process in user space when the process starts; under emulation this takes
+# long.
 NOT_EXAMINED, NOT_EXAMINED_MOST = "[incomplete: process not examined yet]", 150
 
 
 class Result:
-    """The lines that the machine printed about one of its recordings. @word: the prefix of these
-    lines (see guest/profile)."""
+    """The lines that the test machine printed about one of its recordings. @word: the prefix of
+    these lines (see guest/profile)."""
 
     def __init__(self, text, word=""):
         self.lines = [line.rstrip("\r") for line in text.splitlines()]
         self.kernel = " ".join(self.said("KERNEL")) or "unknown kernel"
         self.ended = "END" in self.lines
-        self.brief = "BRIEF" in self.lines  # the machine left out some recordings
+        self.brief = "BRIEF" in self.lines  # True if the machine left out some recordings.
         self.code = (self.said(word + "RC") or ["none"])[0]
         self.messages = self.said(word + "SAID")
         truth = "".join(self.said(word + "TRUTH"))
@@ -50,8 +52,8 @@ class Result:
 
 
 def parse_stack(line):
-    """Parses a line of folded stacks. Returns (frames, root first, count). A Python frame is (name,
-    file, line), any other frame a string."""
+    """Parses a line of folded stacks. Returns (frames, the root first; count). A Python frame is
+    (name, file, line), any other frame is a string."""
     stack, count = line.rsplit(" ", 1)
     frames = []
     for text in stack.split(";"):
@@ -69,13 +71,14 @@ def without_vdso_mark(frames):
 
 
 def same_file(shown, true):
-    """Tells whether names are the same: text shortens file names from the left."""
+    """Tells whether two file names are the same file: the text output shortens file names at their
+    left end."""
     return true == shown or true.endswith("/" + shown.lstrip("/"))
 
 
 def fits(frames, chain):
-    """True if these frames, root first, are the chain or a beginning of it: the callers at their
-    calls, the innermost on a line that its function has."""
+    """Returns true if @frames, root first, are the chain or its beginning: each caller on the line
+    of its call, the innermost frame on a line that its function has."""
     if not frames or len(frames) > len(chain):
         return False
     for depth, (frame, true) in enumerate(zip(frames, chain)):
@@ -104,9 +107,9 @@ def classify(frames, chains):
 
 
 def judge_cycles(result):
-    """Judges a profile whose samples come from the CPU's own counter, as judge() does and by their
-    number. The profile has one sample for 10 million cycles in user code. At 1 GHz the number of
-    samples therefore tells how long the program ran, which must be what the program says."""
+    """Judges a profile whose samples come from the CPU's own counter of cycles. Checks what judge()
+    checks, and the number of samples: there is one for 10 million cycles in user code. At 1 GHz
+    this number tells how long the program ran, which must be what the program says."""
     problems, summary = judge(result)
     if problems is None or problems:
         return problems, summary
@@ -121,8 +124,8 @@ def judge_cycles(result):
 
 
 def judge_load(result):
-    """Judges what the verifier says of krait's BPF objects. Returns (problems, summary), or (None,
-    why) if the machine loaded none."""
+    """Judges what the kernel's verifier says about krait's BPF objects. Returns (problems,
+    summary), or (None, why) if the machine loaded no objects."""
     said = result.said("VERIFY")
     if not said:
         return None, "no BPF objects were given"
@@ -143,8 +146,8 @@ DUMPED = (r"Thread \d+ .*: sleeping for [1-9]\d*\.\d s", r"  native: _start \(",
 
 
 def judge_dump(result):
-    """Judges krait dump's output on a sleeping thread: it must have certain lines, in this
-    order."""
+    """Judges the output of krait dump for a sleeping thread: the output must have certain lines, in
+    this order."""
     said = result.said("DUMP")
     if result.code == "none":
         return None, "no statically linked krait (make STATIC=1)"
@@ -158,8 +161,8 @@ def judge_dump(result):
 
 
 def judge_hotplug(result):
-    """Judges the recording of late_cpu.py, which ran on a CPU that came online after krait's start,
-    while the clock was set, and until the CPU went offline."""
+    """Judges the recording of late_cpu.py. That program ran on a CPU that came online when krait
+    had already started, and later went offline; meanwhile the clock was set."""
     if not result.said("HOTPLUGRC"):
         return None, "no krait, or a kernel that can't switch a CPU off"
     lines, took = result.said("HOTPLUG"), [float(t) for t in result.said("HOTPLUGTOOK")]
@@ -194,7 +197,7 @@ def judge_events(result):
 
 
 def judge_planted(result):
-    """Judges what tests/e2e/planted.py says, which prints PASS or FAIL itself."""
+    """Judges the output of tests/e2e/planted.py, which prints PASS or FAIL itself."""
     if result.code == "none":
         return None, "no statically linked krait (make STATIC=1)"
     said = result.said("PLANTED")
@@ -206,8 +209,8 @@ def judge_planted(result):
 
 
 def judge(result):
-    """Returns (problems, summary) of the profile, or (None, why) if there was no krait to make
-    one."""
+    """Judges the profile. Returns (problems, summary), or (None, why) if there was no krait to make
+    a profile."""
     if not result.ended:
         return ["the test machine didn't get to its end"], ""
     if result.code == "none":
@@ -320,7 +323,7 @@ def main():
     for what, judges in ("planted", judge_planted), ("hotplug", judge_hotplug), ("events", judge_events):
         if not result.brief:
             bad |= report(name + "-" + what, result, judges(result), console)
-    if "arm64" in name:  # x86-64 is emulated without hardware counters
+    if "arm64" in name:  # emulated x86-64 has no hardware counters
         result = Result(text, "CYCLES")
         bad |= report(name + "-cycles", result, judge_cycles(result), console)
     return bad

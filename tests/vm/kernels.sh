@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Debian's cloud kernels by series ("5.10", "newest"), found in the package lists, fetched
+# Finds Debian's cloud kernels by series ("5.10", "newest") in the package lists, and fetches each
 # once. Sourced after machine.sh (VM_ARCH, VM_CACHE), ../setup/common.sh and ../setup/apt.sh.
 
-# Prints the suites that may have a series. Each suite has an apt state of its own, so if the mirror
-# has dropped one, only the kernels that no other suite has are lost.
+# Prints the Debian suites that may have a kernel series. Each suite has an apt state of its own: if
+# the mirror has dropped a suite, only the kernels that no other suite has are lost.
 kernel_suites() {
 	case $1 in
 	5.10) echo bullseye ;;
@@ -15,12 +15,14 @@ kernel_suites() {
 	esac
 }
 
-# kernel_get SERIES: prints the path of a vmlinuz. A file with its version is beside it.
+# kernel_get SERIES: prints the path of a vmlinuz of this series. A file beside it has the kernel's
+# version.
 kernel_get() {
 	local dir=$VM_CACHE/kernels/$1 suite
 	if [ ! -s "$dir/vmlinuz" ]; then
 		for suite in $(kernel_suites "$1"); do
-			# A subshell of its own, or errexit would be off in all that is called here.
+			# kernel_from_suite makes a subshell for itself, because errexit is off in everything that is
+			# called here.
 			kernel_from_suite "$1" "$suite" "$dir" >&2 && break
 		done
 	fi
@@ -37,7 +39,7 @@ kernel_from_suite() {
 	return 1
 }
 
-# kernel_releases SERIES: prints the releases, newest first, as in "6.1.0-56".
+# kernel_releases SERIES: prints the releases of a kernel series, newest first, such as "6.1.0-56".
 kernel_releases() {
 	local series=${1//./\\.}
 	[ "$1" != newest ] || series='[0-9]+\.[0-9]+'
@@ -46,8 +48,9 @@ kernel_releases() {
 		sort -Vur
 }
 
-# kernel_unpack RELEASE DIR. From 6.19 on linux-image-* is empty and linux-binary-* has the
-# kernel; signed packages lag behind, unsigned ones are sometimes listed and not in the pool.
+# kernel_unpack RELEASE DIR: since 6.19 linux-image-* is empty, and linux-binary-* has the kernel.
+# Signed packages come later than unsigned ones; unsigned packages are sometimes listed but not in
+# the pool.
 kernel_unpack() {
 	local package image tmp=$2.new
 	for package in "linux-binary-$1-cloud-$VM_ARCH" "linux-binary-unsigned-$1-cloud-$VM_ARCH" \

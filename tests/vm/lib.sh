@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Shared by the tests in emulated machines. Sourced by run.sh and oracle.sh, with set -euo pipefail.
+# Shared by the tests in emulated machines: run.sh, oracle.sh and preempt.sh source it, with
+# set -euo pipefail.
 VM_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$VM_DIR/../setup/common.sh"
 . "$VM_DIR/../setup/apt.sh"

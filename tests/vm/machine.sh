@@ -2,10 +2,10 @@
 # shellcheck shell=bash disable=SC2034 # the scripts beside this one use these variables
 # The two kinds of machine: x86-64, and arm64 with a cross-compiled krait. Sourced.
 #
-# Machines are emulated even if there is /dev/kvm: emulation takes only seconds, and a nested KVM
-# that lacks a register makes qemu abort (seen: MSR 0x10a with -cpu max).
+# Machines are emulated even if there is /dev/kvm: emulation takes only seconds, and qemu aborts
+# if a nested KVM lacks a register (seen: MSR 0x10a with -cpu max).
 
-# machine_of SPEC: sets everything that depends on the architecture.
+# machine_of SPEC: sets all variables that depend on the architecture.
 machine_of() {
 	case $1 in
 	arm64:*) machine_arm64 ;;
@@ -19,8 +19,8 @@ machine_amd64() {
 	VM_KRAIT=${KRAIT:-$VM_DIR/../../build/static/krait}
 	VM_OBJECTS=$VM_DIR/../../build/release/bpf/events
 	VM_BUILD="make STATIC=1"
-	# Without cx16: qemu 7.2 mixes up the flags of cmpxchg16b now and then (seen: 6.12 paniced
-	# in its allocator while booting, RFLAGS a piece of RAX).
+	# Without cx16, because qemu 7.2 now and then confuses the flags of cmpxchg16b (seen: 6.12
+	# paniced in its allocator while it booted, and RFLAGS contained a piece of RAX).
 	VM_QEMU=(qemu-system-x86_64 -accel "tcg,thread=multi" -cpu "max,-cx16")
 	VM_CONSOLE=ttyS0
 }
@@ -30,19 +30,21 @@ machine_arm64() {
 	VM_KRAIT=${KRAIT_ARM64:-$VM_DIR/../../build/aarch64-linux-gnu/krait}
 	VM_OBJECTS=$VM_DIR/../../build/aarch64-linux-gnu/bpf/events
 	VM_BUILD="tests/setup/cross-arm64.sh"
-	# Emulating the architecture's own pointer authentication would cost half the speed.
+	# pauth-impdef, because emulating the architecture's own pointer authentication would cost
+	# half of the speed.
 	VM_QEMU=(qemu-system-aarch64 -M virt -accel "tcg,thread=multi" -cpu "max,pauth-impdef=on")
 	VM_CONSOLE=ttyAMA0
 }
 
-# machine_take: locks the folder for this run, because two would share kernels and logs.
+# machine_take: locks the folder of the machine's kernels and logs for this run, because two runs
+# would disturb each other.
 machine_take() {
 	mkdir -p "$VM_CACHE/log"
 	exec 9>"$VM_CACHE/lock"
 	flock 9
 }
 
-# machine_needs: prints the packages that running the machine needs.
+# machine_needs: prints the Debian packages that are needed to run the machine.
 machine_needs() {
 	case $VM_ARCH in
 	amd64) need qemu-system-x86_64 qemu-system-x86 ;;
@@ -52,7 +54,7 @@ machine_needs() {
 	need /usr/bin/python3 python3
 }
 
-# guest_build OUT SOURCE: builds a program of this folder for the machine.
+# guest_build OUT SOURCE: compiles a C file of this folder into a program for the machine.
 guest_build() {
 	local source=$VM_DIR/$2
 	# shellcheck disable=SC2046 # one flag per word
@@ -62,8 +64,8 @@ guest_build() {
 	esac
 }
 
-# boot VMLINUZ OUT JOB [WORD...]: lets the machine run the job, for $VM_LIMIT_S at most, with these
-# words on the kernel's command line. Everything that it prints is written to OUT.console.
+# boot VMLINUZ OUT JOB [WORD...]: starts the machine, which runs JOB, for $VM_LIMIT_S at most. The
+# WORDs are added to the kernel's command line. Everything that it prints is written to OUT.console.
 boot() {
 	timeout "$VM_LIMIT_S" "${VM_QEMU[@]}" -smp 2 -m "$VM_MEMORY" -display none -no-reboot -nodefaults \
 		-serial "file:$2.console" -kernel "$1" -initrd "$2.cpio" \

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# oracle.sh [SUITE VERSION...]: tests/oracle on arm64, in an emulated machine, of these Pythons of a
-# Debian suite (sid's 3.13, 3.14, 3.15). Prints the oracle's lines. KRAIT_ARM64= names the binary;
-# the log stays in the cache's vm-arm64/log.
+# oracle.sh [SUITE VERSION...]: runs tests/oracle on arm64, in an emulated machine, with these
+# Python versions of a Debian suite (without arguments, sid's 3.13, 3.14, 3.15). Prints the oracle's
+# lines. KRAIT_ARM64= names the binary; the log stays in the cache, in vm-arm64/log.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 

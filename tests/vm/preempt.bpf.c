@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * krait's own programs, and fexit programs that take samples too, at the end of kernel functions
- * that processes call all the time. preempt.sh links them into a krait of its own, which only loads
- * the fexit programs: preempt.c attaches them, sets what they do, and reads what they count.
+ * krait's own programs, and in addition fexit programs: these take samples at the end of kernel
+ * functions that processes call all the time. preempt.sh links all of them into a krait that only
+ * loads the fexit programs: preempt.c attaches them, makes their settings and reads their counts.
  */
 #include "events/sample.bpf.c"
 
 #include "preempt.h"
 
-/* The samples that these programs take have the number of the recording's second event. */
+/* Samples of these programs are recorded as samples of the recording's second event. */
 #define SOURCE 1
 
 struct {
@@ -19,12 +19,13 @@ struct {
 } preempts SEC(".maps");
 
 /*
- * Counters as they are when a run of one of krait's BPF programs begins. One for each CPU is
- * enough: the kernel doesn't begin a BPF program on a CPU on which it is running already.
+ * Counters as they are when a run of one of krait's BPF programs begins. One such struct for each
+ * CPU is enough: the kernel doesn't begin a BPF program on a CPU on which this program already
+ * runs.
  */
 struct before {
-	__u64 switches; /* how often the current thread had been preempted */
-	__u64 number;	/* number of the last walk for a sample of the timer on this CPU */
+	__u64 switches; /* how often the kernel had preempted the current thread */
+	__u64 number;	/* number of the last walk on this CPU for a sample of the timer */
 };
 
 struct {
@@ -58,7 +59,7 @@ walk_global int slot_of(__u32 which)
 
 /*
  * Notes the counters at the beginning of a run of program @which. False: the thread doesn't run
- * Python, so no sample is to be taken.
+ * Python, so the program takes no sample.
  */
 walk_global int run_begins(__u32 which)
 {

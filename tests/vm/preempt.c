@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * preempt SHARES UNCHECKED: attaches the programs of preempt.bpf.c, which a running krait has
- * loaded, and ends. A child process stays. When standard input ends, the child detaches the
- * programs and prints a line of JSON: what each program has counted, and how often the kernel
- * skipped it.
+ * loaded, and ends. A child process goes on. When its standard input ends, it detaches the programs
+ * and prints a line of JSON: what each program has counted, and how often the kernel skipped the
+ * program.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ static void must(int ok, const char *what)
 	exit(1);
 }
 
-/* Opens the newest program or map with this name. Names in the kernel have 15 characters. */
+/* Opens the newest program or map with this name, of which the kernel keeps only 15 characters. */
 static int find(const char *name, int (*next)(__u32, __u32 *), int (*open)(__u32), size_t name_at,
 		void *info, __u32 bytes)
 {
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	}
 	child = fork();
 	must(child >= 0, "fork");
-	/* this process ends, which tells whoever waits for it that the programs are attached */
+	/* This process ends, which tells its parent that the programs are attached. */
 	if (child)
 		return 0;
 	while (read(0, &byte, 1) > 0)

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# preempt.sh [6.12|newest|SERIES]: tests samples that fexit programs take, beside those of a timer,
-# on an emulated kernel that is preemptible (preempt=full). preempt_judge.py says what must hold for
-# them. Prints PASS/FAIL/SKIP vm-preempt...; the log stays in the cache's vm/log.
+# preempt.sh [6.12|newest|SERIES]: tests samples that fexit programs take, while a timer also takes
+# samples, on an emulated kernel that is preemptible (preempt=full). preempt_judge.py says what must
+# hold for these samples. Prints PASS/FAIL/SKIP vm-preempt...; the log stays in the cache, in
+# vm/log.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 

@@ -4,16 +4,16 @@
 can have and how often they called the kernel; the kernel says how often it skipped a program, and
 how often a thread was preempted.
 
-There are three recordings. APART: the programs have a slot of walk state of their own. SHARED: they
-share one with the timer's samples. UNCHECKED: they have one of their own and don't look whether it
-is in use; this is a fault that the judge must see."""
+There are three recordings. APART: the fexit programs use a slot (the state of a walk in progress)
+of their own. SHARED: they use the same slot as the timer's samples. UNCHECKED: they use a slot of
+their own and don't check whether it is in use; this is a fault that the judge must see."""
 import ast
 import json
 import re
 import sys
 
 FRAME = re.compile(r"(\S+) \(([^()]*):(\d+)\)$")
-LEAST = 20  # how often each case must occur; it can occur some thousands of times
+LEAST = 20  # each case must occur at least this often; it can occur some thousands of times
 INCOMPLETE_MOST = 0.01
 BUSY = re.compile(r"(\d+) samples lost because another was being taken on the same CPU")
 SKIPPED = re.compile(r"the kernel skipped (\d+) runs of krait's programs")
@@ -35,8 +35,7 @@ class Recording:
         return [line[len(word):] for line in self.lines if line.startswith(word)]
 
     def closing(self, pattern):
-        """Returns the number in one of krait's closing lines, or 0 if krait didn't print the
-        line."""
+        """Returns the number in one of krait's closing lines; 0 if krait didn't print this line."""
         found = [m for m in map(pattern.search, self.messages) if m]
         return int(found[0][1]) if found else 0
 
@@ -45,11 +44,11 @@ class Recording:
 
 
 def parse(line):
-    """Parses a line of folded stacks. Returns (thread id, frames, root first, number of samples). A
-    frame is (name, line), or a text if it isn't a Python frame."""
+    """Parses a line of folded stacks. Returns (thread id, frames, number of samples). The root
+    frame comes first. A Python frame is (name, line), any other frame is a text."""
     stack, n = line.rsplit(" ", 1)
     texts = stack.split(";")
-    # The thread is the first frame, or the second one, after its process.
+    # The first frame says the thread; or the second frame does, if the first one says the process.
     at = 0 if re.search(r"\btid \d+", texts[0]) else 1
     frames = [(m[1], int(m[3])) if m else text for text, m in ((t, FRAME.match(t)) for t in texts[at + 1:])]
     thread = re.search(r"\btid (\d+)", ";".join(texts[:at + 1]))
@@ -57,8 +56,8 @@ def parse(line):
 
 
 def kind_of(thread, frames, threads, whole):
-    """Classifies a stack: "right", "incomplete", "wrong", or "other" (of the main thread, or of the
-    program's start). @whole: the stack must reach the end of the thread's chain."""
+    """Classifies a stack: "right", "incomplete", "wrong", or "other" (a stack of the main thread,
+    or of the program's start). @whole: the stack must reach the end of the thread's chain."""
     if any(isinstance(f, str) for f in frames):
         return "incomplete"
     if thread not in threads:
@@ -108,7 +107,7 @@ def check_counts(r, taken):
 
 
 def judge(r):
-    """Returns (problems, summary) of a recording."""
+    """Judges one recording. Returns (problems, summary)."""
     if r.code != "0" or not r.counted or len(r.threads) < 4:
         return ["krait ended with %s: %s" % (r.code, " / ".join(r.messages[-8:]))], ""
     fexit, wrong = count(r, "page-faults")

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# run.sh [[arm64:]5.10|6.1|6.12|newest|SERIES]...: boot these Debian cloud kernels in qemu, load the
-# BPF objects, profile a program of the distribution's Python and judge what came out. Lines:
-# PASS/FAIL/SKIP vm-KERNEL[-load]: ... ; exits 1 if one failed. KRAIT= (for arm64
-# KRAIT_ARM64=) names the binary, which has to be static; the logs stay in the cache's vm/log.
+# run.sh [[arm64:]5.10|6.1|6.12|newest|SERIES]...: boots these Debian cloud kernels in qemu. On each
+# kernel it loads krait's BPF objects, profiles a program with the distribution's Python, and judges
+# the result. Lines: PASS/FAIL/SKIP vm-KERNEL[-load]: ... ; exits with 1 if one of them is FAIL.
+# KRAIT= (for arm64 KRAIT_ARM64=) names the binary, which has to be static; the logs stay in the
+# cache, in vm/log.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +19,7 @@ main() {
 	return $bad
 }
 
-# prepare SERIES OUT: makes the machine. If it can't, the last line on stderr says why.
+# prepare SERIES OUT: makes the machine's files. If it can't, its last line on stderr says why.
 prepare() {
 	local suite base over object
 	machine_needs
@@ -30,8 +31,9 @@ prepare() {
 		cp "$object" "$over/"
 		[ -x "$over/verify" ] || guest_build "$over/verify" verify.c
 	done
-	# Under emulation the newest kernel's verifier takes long, each time a recording begins. So
-	# the fast tier makes only one recording there, and the others on the oldest kernel.
+	# Under emulation the newest kernel's verifier takes long, each time that a recording begins. So in
+	# the fast tier, the machine makes only one recording on that kernel, and the others on the oldest
+	# kernel.
 	[ "$1" != newest ] || [ -n "${KRAIT_TEST_FULL:-}" ] || touch "$over/brief"
 	suite=$(. /etc/os-release; [ "$ID" = debian ] && echo "${VERSION_CODENAME:-sid}" || echo bookworm)
 	base=$(initramfs_base base "$suite" python3)
@@ -45,7 +47,8 @@ one() {
 	machine_take
 	out=$VM_CACHE/log/${1##*:}
 	rm -f "$out".*
-	# Not in an `if`, because errexit would be off in all that this calls.
+	# This isn't the condition of an `if`, because then errexit would be off in everything that prepare
+	# calls.
 	set +e
 	( set -e; prepare "${1##*:}" "$out" ) >"$out.setup" 2>&1
 	rc=$?

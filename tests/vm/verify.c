@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loads BPF object files as they are and says whether this kernel's verifier took them and what
- * that cost, without anything of krait's user space:
- *	verify [--all-options] FILE...
- * --all-options sets every byte of the constants that user space sets (.rodata) to 1: all options
- * are on, so no program has code that the verifier leaves out. It
- * prints "OBJECT FILE ok|refused MS ms", and per program "PROGRAM NAME", followed by the last
- * lines of the verifier's log: "processed N insns ...", or why it refused.
+ * verify [--all-options] FILE...: loads BPF object files as they are, without krait's user space,
+ * and prints whether this kernel's verifier accepts them and what that costs. --all-options sets
+ * every byte of the constants that user space sets (.rodata) to 1: all options are on, so no
+ * program has code that the verifier leaves out. The output is "OBJECT FILE ok|refused MS ms" and,
+ * for each program, "PROGRAM NAME", followed by the last lines of the verifier's log: "processed N
+ * insns ...", or why it refused the program.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -56,9 +55,9 @@ static int collect_logs(struct bpf_object *object)
 
 		if (!log)
 			return -ENOMEM;
-		/* the buffer lives until the program exits */
+		/* The verifier writes into this buffer as long as the program runs. */
 		bpf_program__set_log_buf(program, log, LOG_BYTES);
-		bpf_program__set_log_level(program, 4 /* the verifier writes statistics only */);
+		bpf_program__set_log_level(program, 4 /* the log has only statistics */);
 	}
 	return 0;
 }
@@ -111,7 +110,7 @@ int main(int argc, char **argv)
 	struct rlimit unlimited = {RLIM_INFINITY, RLIM_INFINITY};
 	int bad = 0, all_options;
 
-	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 maps count against this limit */
+	setrlimit(RLIMIT_MEMLOCK, &unlimited); /* before 5.11 this limit also counts BPF maps */
 	libbpf_set_print(print_warning);
 	all_options = argc > 1 && !strcmp(argv[1], "--all-options");
 	for (int i = 1 + all_options; i < argc; i++)

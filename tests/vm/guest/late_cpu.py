@@ -36,7 +36,7 @@ def switch(on):
 
 begin = time.monotonic()
 switch(1)
-time.sleep(1)  # krait looks every 100 ms whether CPUs came
+time.sleep(1)  # krait looks every 100 ms whether new CPUs are there
 os.sched_setaffinity(0, {1})
 late(2)
 set_clock(1)

@@ -34,8 +34,8 @@ KINDS = {
 
 
 def chain_of(kind, number):
-    """Returns (the outermost function, the chain). Each function calls the next one on its second
-    line."""
+    """Makes a chain of functions, each of which calls the next one on its second line. Returns (the
+    outermost function, the chain)."""
     names = ["%s%d_%d" % (kind, number, depth) for depth in range(DEEP)]
     call, start = KINDS[kind]
     text, chain, line = "", [], 1
@@ -57,8 +57,8 @@ def wait_until(done, gate):
 
 
 def attach():
-    """Attaches the programs. Returns two descriptors: the programs are detached when the first is
-    closed, and their counts can then be read from the second."""
+    """Attaches the programs. Returns two descriptors: closing the first one detaches the programs,
+    and then their counts can be read from the second one."""
     stdin, end = os.pipe()
     output, stdout = os.pipe()
     os.set_inheritable(stdin, True)

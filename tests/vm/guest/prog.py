@@ -12,8 +12,8 @@ TRUTH = {}
 
 
 def frames(frame):
-    """Returns this frame and its callers, root first, as the interpreter itself has them: (name,
-    file, the line being executed, all lines of the function) each."""
+    """Returns a frame and its callers, root first, as the interpreter itself has them: for each
+    (name, file, the line being executed, all lines of the function)."""
     chain = []
     while frame is not None:
         code = frame.f_code
@@ -35,7 +35,7 @@ def lines_of(code):
 
 
 def note(which):
-    """Is called once by each innermost function, to remember its chain of callers."""
+    """Remembers the caller's chain of callers. Each innermost function calls this once."""
     TRUTH[which] = {"chain": frames(sys._getframe(1)), "cpu": 0.0}
 
 
