@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What krait agent costs at 99 Hz with waits: CPU time of all its processes, and in a row of its
-own the run time of its kernel programs, beside 100 processes that take 30 % of the CPUs, beside
-500 starts of /bin/true a second, and beside 40 starts of Python a second. Memory is the highest
-Pss of the agent's processes plus what the kernel counts for the agent's BPF maps. The ring
-buffers count in both numbers.
+"""What krait agent costs when it records at 99 Hz and with waits: the CPU time of all its processes
+and, in a row of its own, the run time of its kernel programs. Both are measured beside 100
+processes that take 30 % of the CPUs, beside 500 starts of /bin/true a second, and beside 40
+starts of Python a second. Memory is the highest Pss of the agent's processes plus what the
+kernel counts for the agent's BPF maps. The ring buffers count in both numbers.
 
 --other KRAIT compares two builds: the agent of that program and the agent of this one record the
-same 100 processes at once. The ratio is this one's CPU time over the other's, of the same
-windows."""
+same 100 processes at once. The ratio is the CPU time of this agent divided by that of the other
+agent, in the same windows of time."""
 
 import contextlib
 import glob
@@ -28,16 +28,16 @@ MIXED = os.path.join(lib.ROOT, "bench/programs/mixed.py")
 PROCESSES = 100
 SETTLE = 10
 STEP = 5  # seconds between two measurements of memory
-WINDOW = 10  # seconds of a window in which two agents are compared
+WINDOW = 10  # seconds of each window in which two agents are compared
 
 
 class Agent(lib.Krait):
-    """krait agent, run in the background, with a store in a directory of its own."""
+    """Runs krait agent in the background, with a store in a directory of its own."""
 
     def __init__(self, store, krait=lib.KRAIT):
         super().__init__([])
         self.store = store
-        # without a limit, so that the bench sees what the agent would take
+        # The agent has no limit of CPU time, so that the bench sees what it would take.
         self.command = [krait, "agent", "run", "--wall", "--max-cpu", "100", "--store", store]
 
     def __enter__(self):
@@ -74,7 +74,8 @@ def mixed(busy):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        # in a session of its own, because the scheduler shares the CPUs out by sessions
+        # The load has a session of its own, because the scheduler shares the CPUs out between
+        # sessions.
         start_new_session=True,
     )
     try:
@@ -87,15 +88,16 @@ def mixed(busy):
 
 
 def costs(agent):
-    """Returns three numbers of CPU seconds: of the sampler, of the sampler's children, and of the
-    kernel programs."""
+    """Returns how many CPU seconds have been used by the sampler, by the sampler's child processes,
+    and by the kernel programs."""
     pids = rest.family(agent.pid)
     own = [rest.cpu_seconds(pid) for pid in pids]
     return own[0], sum(own[1:]), rest.program_seconds(agent)
 
 
 def watch(load, seconds):
-    """Returns three values: shares of a CPU, in the order of costs(); the most memory; stored()."""
+    """Watches an agent beside a load. Returns (shares of a CPU in the order of costs(), the most
+    memory, the result of stored())."""
     store, most = tempfile.mkdtemp(prefix="krait-agent-"), 0
     try:
         with load, lib.BpfStats(), Agent(store) as agent:
@@ -112,8 +114,8 @@ def watch(load, seconds):
 
 
 def windows(seconds, other):
-    """Returns for each window what this agent and the other one took: a pair of lists, whose
-    members are those of costs(), as shares of a CPU."""
+    """Runs this agent and the other one together. Returns for each window of time what each agent
+    took, as a pair: shares of a CPU in the order of costs()."""
     stores = [tempfile.mkdtemp(prefix="krait-agent-") for _ in range(2)]
     try:
         with mixed(0.3 * os.cpu_count()), lib.BpfStats(), Agent(stores[0]) as a, Agent(
@@ -133,7 +135,7 @@ def windows(seconds, other):
             shutil.rmtree(store)
 
 
-# what is compared: name, and its share among those that costs() returns
+# what is compared: (name, function that takes its part out of what costs() returned)
 COMPARED = (
     ("krait", lambda c: c[0] + c[1]),
     ("sampler", lambda c: c[0]),

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Native stacks by krait, by `perf record -g` (frame pointers), `--call-graph dwarf` (8 KiB of
-stack with each sample) and `py-spy record --native` (it stops the target), one after the other
-in each round. For each tool: bytes on disk for a sample, the target's speed, the tool's own CPU
-time, stacks that reach the program's start, and samples whose functions can't have called each
-other in that order. Then the target's speed at 9,999 Hz, with krait's and perf -g's events
-switched on in turn. Last, how soon krait can unwind a large library: the time from the library's
-first sample to its first whole stack."""
+"""Compares native stacks of krait, of `perf record -g` (frame pointers), of `perf record
+--call-graph dwarf` (8 KiB of stack with each sample) and of `py-spy record --native` (which
+stops the target). In each round the tools run one after the other. For each tool: bytes on disk
+for a sample, the target's speed, the tool's own CPU time, stacks that reach the program's start,
+and samples whose functions can't have called each other in that order. After that, it compares
+the target's speed at 9,999 Hz, with the events of krait and of perf -g switched on in turn.
+Last, it measures how soon krait can unwind a large library: the time from the library's first
+sample to its first whole stack."""
 
 import os
 import re
@@ -27,12 +28,12 @@ HZ = 999
 FAST_HZ = 9999
 FAST_POINTS = 3  # percentage points by which krait may slow the target more than perf -g
 WINDOW = 1.5
-VERSION = "3.12"  # the newest Python that py-spy knows
+VERSION = "3.12"  # the newest Python version that py-spy knows
 SETTINGS = (("20 Python frames", 20, None), ("64 native frames", 64, "deep.so"))
 
 
 def chain(depth, library):
-    """The functions of bench/programs/target.py from the outermost to the innermost."""
+    """Returns the functions of bench/programs/target.py from the outermost to the innermost."""
     if not library:
         return ["<module>", "main"] + ["step_%d" % i for i in range(depth)] + ["leaf"]
     # the functions' names in deep.c end with numbers in octal
@@ -45,14 +46,15 @@ def chain(depth, library):
 
 
 def is_wrong(stack, functions):
-    """Tells whether the program can't have this stack (names, the outermost first). Missing inner
-    functions aren't wrong, because the program may be entering or leaving a function."""
+    """Tells whether the program can't have this stack (names, the outermost first). A stack isn't
+    wrong if inner functions are missing, because the program may be entering or leaving a
+    function."""
     own = [name for name in stack if name in functions or re.match("(step|deep)_[0-9]+$", name)]
     return own != functions[:len(own)]
 
 
 class Profiler:
-    """Runs a profiler on a process. At the end of the with block the object has .cpu, .samples,
+    """Runs a profiler on a process. After the with block the object has the results .cpu, .samples,
     .bytes, .whole and .wrong."""
 
     def __init__(self, command, count):
@@ -85,8 +87,8 @@ class Profiler:
 
 def count_krait(path, functions):
     profile = pprof.read(path)
-    # young: how many samples are of the first seconds, when unwind rows weren't ready; native.py
-    # measures these
+    # young: the number of samples from the first seconds, when krait didn't have the unwind rows
+    # yet; native.py measures these samples
     causes, young, _ = native.judged(profile)
     total = sum(causes.values())
     wrong = sum(sample.values[0] * is_wrong([short(l.name) for l in profile.stack(sample)], functions)
@@ -171,7 +173,7 @@ def compare(python, setting, rounds):
                       note="%d samples a window" % rows[0][5])
         yield lib.Row(what + ("samples that it could take" if "py-spy" in who else "whole stacks"),
                       middle[3], "%", native.LEAST if "krait" in who else None, True)
-        if "perf" not in who:  # perf has no names of Python functions
+        if "perf" not in who:  # perf doesn't show names of Python functions
             yield lib.Row(what + "wrong samples", sum(row[4] for row in rows), "",
                           0 if "krait" in who else None, note="of %d" % sum(row[5] for row in rows))
 
@@ -188,8 +190,8 @@ def in_turn(python, setting, seconds):
 
 
 def first_whole(profile, file):
-    """Returns how many ms passed between the first sample in a library and the first whole stack
-    with that library."""
+    """Returns how many ms passed between the first sample in the library @file and the first whole
+    stack with this library."""
     first, whole = None, None
     for sample in profile.samples:
         stack, at = profile.stack(sample), sample.labels["time"] / 1e6
@@ -204,7 +206,8 @@ def first_whole(profile, file):
 
 
 def ready():
-    """Starts krait with an empty cache of unwind rows, so that krait has none of the program."""
+    """Starts krait with an empty cache of unwind rows, so that krait has no rows for the program.
+    """
     program = native.Program(os.path.join(native.BUSY, "polars_.py"))
     with tempfile.TemporaryDirectory() as d, program:
         out = os.path.join(d, "out.pb.gz")

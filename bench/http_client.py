@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the measurements that send requests to a server."""
+"""What the measurements share that send requests to a server."""
 
 CONNECTIONS = 4  # connections that are open at once
 
 
 def read_answer(f):
-    """Reads one answer from the stream, and not the beginning of the next answer."""
+    """Reads one answer from the stream @f, and nothing of the next answer."""
     length = 0
     while True:
         line = f.readline()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From nothing to an open page, as an ordinary user with sudo. The wheel is run by uvx and
-installed by pip in a fresh environment; krait refuses and names a command; that command is typed,
-and a browser opens the page. The index is a directory; the caches are empty."""
+"""Measures the way from nothing to an open page, as an ordinary user with sudo. The wheel of krait
+is run by uvx, or installed by pip into a fresh environment. krait refuses to record and names a
+command, which is then typed; a browser opens the page. The package index is a directory; the
+caches are empty."""
 
 import json
 import os
@@ -28,8 +29,8 @@ INDEX = "--no-index --find-links %s"
 
 
 def find_uv():
-    """Returns the path of uv: $UV if that is set. Distributions don't package uv, so it may be in
-    any environment."""
+    """Returns the path of uv: that on PATH, else $UV. Distributions don't package uv, so it may be
+    in any environment."""
     return shutil.which("uv") or os.environ.get("UV")
 
 
@@ -50,7 +51,8 @@ def run(options):
     with tempfile.TemporaryDirectory(prefix="krait-install.") as directory:
         os.chmod(directory, 0o755)
         make_wheel(directory)
-        # The user and the user's sudo rule are in /etc of a mount namespace of this script's own.
+        # This script makes the user and the user's sudo rule in /etc of a mount namespace of its
+        # own.
         done = subprocess.run(
             ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", os.path.abspath(__file__), directory],
             stdout=subprocess.PIPE,
@@ -107,7 +109,8 @@ class User:
 
 
 def page_opens(home):
-    """Opens the only page in a browser, and looks for the program's function in the page."""
+    """Opens the only page in @home in a browser, and checks that the page has the program's
+    function."""
     pages = [name for name in os.listdir(home) if name.endswith(".html")]
     done = subprocess.run(
         ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom",
@@ -125,8 +128,8 @@ def cpu_seconds():
 
 def journey(user, install, krait, after):
     """Returns (seconds from the first command to the page, seconds of CPU time). Both times include
-    the second for which the program runs. AFTER: "sudo" or "grant": which of the two commands in
-    krait's refusal is typed."""
+    the second for which the program runs. @after: "sudo" or "grant", the one of the two commands
+    in krait's refusal that the user types."""
     user.begin()
     begin, used = time.monotonic(), cpu_seconds()
     if install:

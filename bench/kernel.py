@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cost of the kernel frames of a stack: the BPF time of a sample with these frames and without
-them, in turn, for a program that is nearly always in the kernel."""
+"""Measures what the kernel frames of a stack cost: the BPF time of a sample with these frames and
+without them, in turn, for a program that is nearly always in the kernel."""
 
 import os
 import statistics

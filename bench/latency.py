@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""p99 of a web server's answers at a fixed load: with krait at 999 Hz, without it, and with bare
-perf record at the same rate, which shows the cost of the kernel's timer. There is only one
-server, and the events of krait and perf are switched on in turn. Latency counts from the moment
-a request was due. A window's beginning doesn't count, because krait still works on the samples
-of the window before. krait's process isn't stopped in windows without krait, so it wakes now and
-then in these too."""
+"""Measures the p99 latency of a web server's answers at a fixed load: with krait at 999 Hz, without
+krait, and with bare perf record at the same rate, which shows the cost of the kernel's timer.
+There is only one server, and the events of krait and perf are switched on in turn. Latency
+counts from the moment a request was due. A window's beginning doesn't count, because krait still
+works on the samples of the window before. In windows without krait, krait's process isn't
+stopped, so it still wakes up now and then."""
 
 import contextlib
 import itertools
@@ -21,13 +21,13 @@ import lib
 HZ = 999
 PER_SECOND = 50  # requests a second on each connection
 WINDOW = 0.6  # seconds of one window
-SETTLE = 0.12  # seconds at the beginning of each window that don't count
+SETTLE = 0.12  # seconds at the beginning of each window whose answers don't count
 
 
 @contextlib.contextmanager
 def connections(port):
-    """Connections stay open, as those of a proxy do, so the server's threads are the same all the
-    time."""
+    """Opens connections that stay open, as those of a proxy do, so that the server's threads are
+    the same all the time."""
     with contextlib.ExitStack() as stack:
         sockets = [
             stack.enter_context(socket.create_connection(("127.0.0.1", port)))
@@ -68,9 +68,9 @@ def p99(windows):
 
 
 def ratio_interval(rounds, a, b, repeats=1000):
-    """Returns the p99 under variant @a divided by the p99 under variant @b, and the ends of its
-    95 % interval, by resampling the rounds. The windows of a round were measured one right after
-    the other."""
+    """Returns the p99 under variant @a divided by the p99 under variant @b, and the ends of the
+    ratio's 95 % interval, by resampling the rounds. The windows of a round are measured right
+    after each other."""
     rng = random.Random(1)
 
     def ratio(drawn):
@@ -80,13 +80,15 @@ def ratio_interval(rounds, a, b, repeats=1000):
     return ratio(rounds), drawn[int(repeats * 0.025)], drawn[int(repeats * 0.975)]
 
 
-# perf's events belong to CPUs (-a), as krait's events do. Events of -p belong to threads: even
-# switched off they make each switch between threads dearer, also in windows of other variants.
+# perf's events are opened on CPUs (-a), as krait's events are. With -p they would belong to
+# threads: even switched off, such events make each switch between threads dearer, also in windows
+# of other variants.
 ALONE, PERF, KRAIT, KRAIT_PYTHON = range(4)
 
 
 def measure(port, pid, seconds):
-    """Measures in rounds. Returns for each round [the latencies of each variant]."""
+    """Measures in rounds, until @seconds are over. Returns for each round a list with the latencies
+    under each variant."""
     rounds, end = [], time.monotonic() + seconds
     with (
         lib.perf_events(None, HZ) as p,

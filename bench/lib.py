@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shared by the measurements: interpreters, krait as a process with the kernel's statistics of its
-BPF programs, the target, a few statistics, the table."""
+BPF programs, the target, simple statistics, the table of results."""
 
 import contextlib
 import ctypes
@@ -32,8 +32,8 @@ class Skip(Exception):
 
 
 class Row:
-    """A line of the table. LIMIT: the most that the value may be; None: no limit; LEAST: the limit
-    is the least that the value may be."""
+    """A line of the table. @limit: the most that the value may be; None: no limit. With @least, the
+    limit is the least that the value may be."""
 
     def __init__(self, what, value, unit, limit=None, least=False, note=""):
         self.what, self.value, self.unit = what, value, unit
@@ -64,7 +64,8 @@ def print_table(head, rows):
 
 
 def interpreters():
-    """Returns {"3.12": path}: one ordinary build of each version in the test cache."""
+    """Returns one ordinary build of each Python version in the test cache, such as {"3.12": path}.
+    """
     found = {}
     table = os.path.join(CACHE, "interpreters.tsv")
     if not os.path.exists(table):
@@ -93,7 +94,7 @@ def quantile(values, q):
 
 
 def median_interval(values, repeats=2000, seed=1):
-    """Returns the median with its 95 % confidence interval, by resampling."""
+    """Returns the median of the values and its 95 % confidence interval, by resampling."""
     rng = random.Random(seed)
     medians = sorted(statistics.median(rng.choices(values, k=len(values))) for _ in range(repeats))
     return statistics.median(values), medians[int(repeats * 0.025)], medians[int(repeats * 0.975)]
@@ -117,7 +118,8 @@ def rss_bytes(pid, name="VmRSS"):
 
 
 def cpu_seconds(pid):
-    """Returns the CPU time of all threads by schedstat, which counts nanoseconds, not ticks."""
+    """Returns the CPU time of all threads of a process, from schedstat, which counts nanoseconds
+    and not ticks."""
     return (
         sum(
             int((read(t + "/schedstat") or "0").split()[0])
@@ -128,7 +130,7 @@ def cpu_seconds(pid):
 
 
 class Sysctl:
-    """Sets kernel parameters for the time of a with block."""
+    """Sets kernel parameters for the duration of a with block."""
 
     def __init__(self, **values):
         self.values, self.old = values, {}
@@ -151,7 +153,7 @@ class Sysctl:
 
 class BpfStats:
     """The kernel's run-time statistics of BPF programs, for as long as a with block lasts: the
-    kernel switches them off when a descriptor is closed, so they never stay on."""
+    kernel switches them off when their descriptor is closed, so they never stay on."""
 
     def __enter__(self):
         # bpf(BPF_ENABLE_STATS) with BPF_STATS_RUN_TIME
@@ -185,8 +187,8 @@ def in_background(command):
 
 
 class Krait:
-    """krait record in the background. with Krait([...]) as k: ... ; then k.summary is the closing
-    JSON."""
+    """Runs krait record in the background: with Krait([...]) as k: ... ; after this block k.summary
+    is the JSON of --summary-json."""
 
     def __init__(self, arguments, output="/dev/null", directory="/tmp", fmt="folded"):
         self.json = os.path.join(directory, "krait-bench-%d.json" % os.getpid())
@@ -290,16 +292,16 @@ def cpu_list_length(text):
 
 
 class PerfEvents:
-    """The perf events of another process, switched on and off from here. So profilers that were
-    started once can take turns of a tenth of a second. The machine hardly changes in such a
-    time."""
+    """The perf events of another process, which this process can switch on and off. So profilers
+    that are started only once can take turns of a tenth of a second, in which the machine hardly
+    changes."""
 
     ENABLE, DISABLE = 0x2400, 0x2401  # PERF_EVENT_IOC_*
 
     def __init__(self, pid):
         process, self.fds = os.pidfd_open(pid), []
         for path in glob.glob("/proc/%d/fd/*" % pid):
-            # the descriptor was open for a moment only, and is closed again
+            # this descriptor was open only for a moment, and is closed again
             with contextlib.suppress(OSError):
                 if os.readlink(path) == "anon_inode:[perf_event]":
                     self.fds.append(pidfd_getfd(process, int(os.path.basename(path))))
@@ -331,7 +333,8 @@ def pidfd_getfd(process, fd):
 
 
 def perf_command(pids, hz):
-    """Starts perf record without call graphs; without pids, of the whole machine."""
+    """Returns a command that runs perf record without call graphs. Without @pids it records the
+    whole machine."""
     whose = ["-p", ",".join(str(p) for p in pids)] if pids else ["-a"]
     return ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(hz), "-o", "/dev/null"] + whose
 
@@ -343,8 +346,8 @@ def need_perf():
 
 @contextlib.contextmanager
 def perf_events(pid, hz, *options):
-    """The events of a perf record, which takes call graphs only if an option asks for them. With
-    pid None, the events sample the whole machine."""
+    """Starts perf record, which takes call graphs only if an option asks for them. Yields its
+    events. With @pid None, the events sample the whole machine."""
     process = in_background(perf_command([pid] if pid else [], hz) + list(options))
     try:
         time.sleep(0.5)
@@ -375,8 +378,8 @@ class Target:
     interpreter of its own."""
 
     def __init__(self, python, threads=0, nice=0, native=None):
-        """native: a library whose deep() makes the stack (bench/programs/deep.c), in place of
-        Python's functions."""
+        """@native: a library whose function deep() makes the stack (bench/programs/deep.c), instead
+          of Python's functions."""
         progress = os.memfd_create("progress")
         os.ftruncate(progress, mmap.PAGESIZE)
         self.process = subprocess.Popen(
@@ -395,7 +398,7 @@ class Target:
 
     def run(self, depth, seconds):
         """Lets the target spin at @depth for @seconds, and then sleep. Returns how many rounds a
-        second it made, by its own clock."""
+        second the target made, by its own clock."""
         self.depth(depth)
         time.sleep(seconds)
         self.depth(0)
@@ -410,8 +413,8 @@ class Target:
         return (rounds_2 - rounds) / (at_2 - at)
 
     def _progress(self):
-        """Returns how many rounds the target has made since it began to spin, and when the last
-        round ended."""
+        """Returns how many rounds the target has made since it began to spin, and the time at which
+        the last round ended."""
         while True:
             got = self.progress[:16]
             if got == self.progress[:16]:

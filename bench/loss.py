@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Are samples lost at 9,999 Hz on every CPU, with throttling off? The number of samples is compared
 with the CPU time that the kernel counted for the targets, and with the number of perf record's
-samples; perf record runs in every other second. (If a timer is late, as when the host takes the CPU
-away, it is late for both.)"""
+samples; perf record runs in every other second. (If a timer is late, as when the host takes the
+CPU away, it is late for both profilers.)"""
 
 import os
 import re
@@ -17,12 +17,12 @@ WINDOW = 1.0  # seconds of one window
 
 
 class Perf:
-    """perf record without call graphs. Once perf has ended, .samples is how many samples it took.
-    """
+    """perf record without call graphs. When perf has ended, .samples is the number of samples that
+    it took."""
 
     def __init__(self, pids):
         self.command = lib.perf_command(pids, HZ)
-        # perf begins switched off, and is switched on later
+        # perf starts with its events switched off; they are switched on later
         self.command[self.command.index("-q")] = "--delay=-1"
 
     def __enter__(self):
@@ -44,7 +44,8 @@ def cpu_seconds(targets):
 
 
 def all_the_time(targets, arguments, seconds):
-    """Returns krait's closing summary, and samples / (CPU time x Hz)."""
+    """Lets krait record all the time. Returns (krait's closing summary, samples / (CPU time x Hz)).
+    """
     with lib.Krait(arguments) as k:
         k.program()
         time.sleep(0.5)
@@ -55,7 +56,8 @@ def all_the_time(targets, arguments, seconds):
 
 
 def in_turn(targets, arguments, seconds):
-    """Returns [krait's, perf's] samples / (CPU time x Hz), measured in windows by turns."""
+    """Lets krait and perf record take turns, window by window. Returns [krait's, perf's] samples /
+    (CPU time x Hz)."""
     cpu = [0.0, 0.0]
     with lib.Krait(arguments) as k, Perf([t.pid for t in targets]) as p:
         k.program()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait's own memory and CPU time while programs with thousands of different stacks run, and how
-much its memory grows beside a program with few stacks. Memory is resident memory plus what the
-kernel counts for krait's maps. Memory that krait takes for each CPU is projected to 8 CPUs."""
+"""Measures krait's own memory and CPU time while programs with thousands of different stacks run,
+and how much its memory grows beside a program with few stacks. Memory is resident memory plus
+what the kernel counts for krait's maps. The memory that krait takes for each CPU is projected to
+8 CPUs."""
 
 import os
 import time
@@ -11,19 +12,19 @@ from start import Group
 
 MIB = 1 << 20
 CPUS = 8
-SETTLE = 15  # seconds after which tables and the log of samples have reached their size
+SETTLE = 15  # seconds after which krait's tables and its log of samples have reached their size
 
 
 def per_cpu(cpus):
-    """Returns the bytes that depend on the number of CPUs: staging, walk state, and rings of the
-    size that ring_bytes() of src/sampler/per_cpu.c gives. A ring counts twice, because both the
-    kernel's count and the resident memory have it."""
+    """Returns how many bytes krait takes for this number of CPUs: staging, walk state, and rings of
+    the size that ring_bytes() of src/sampler/per_cpu.c gives. A ring counts twice, because both
+    the kernel's count and the resident memory have it."""
     ring = max(1 << 20, 1 << ((8 << 20) // cpus).bit_length() - 1)
     return cpus * (2 * ring + (192 << 10))
 
 
 def memory(k):
-    """Returns (how many bytes krait takes, how many it would take on 8 CPUs)."""
+    """Returns (how many bytes krait takes on this machine, how many it would take on 8 CPUs)."""
     now = lib.rss_bytes(k.pid) + k.map_bytes()
     here = lib.cpu_list_length(lib.read("/sys/devices/system/cpu/possible"))
     return now, now + max(0, per_cpu(CPUS) - per_cpu(here))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What it costs to open a large library that wheels ship and to name 10,000 distinct addresses in
-it: CPU time, peak memory and time of a process that does nothing else (tests/tools/names.c). Each
-name is compared with nm's symbols, as c++filt shows them.
-"""
+"""Measures what it costs krait to open a large library from a wheel and to name 10,000 distinct
+addresses in it: CPU time, peak memory and time of a process that does nothing else
+(tests/tools/names.c). Compares each name with nm's symbols, as c++filt shows them."""
 
 import bisect
 import os
@@ -19,32 +18,32 @@ sys.path.insert(0, os.path.join(lib.ROOT, "tests/oracle"))
 import modules
 
 ADDRESSES = 10000
-LIBRARIES = (  # version of Python, package, and a file in the package
-    # this package's code is Rust and C
+LIBRARIES = (  # version of Python, package, file in the package
+    # the next library has code in Rust and C
     ("3.12", "polars", "_polars_runtime_32/_polars_runtime.abi3.so"),
     ("3.10", "torch==1.12.1+numpy<2", "torch/lib/libtorch_cpu.so"),  # its code is C++
 )
 TOOL = os.path.join(lib.BUILD, "tests/tools/names")
-CUT = 4096  # the most bytes of a name that krait shows
+CUT = 4096  # bytes at which krait cuts off longer names
 COPY = re.compile(r"(@.*|\.(cold|part|constprop|isra|lto_priv|localalias|llvm|warm|__uniq|local)(\.\d+)?)+$")
 
 
 class Symbols:
-    """The functions of a file as nm lists them, sorted by address. Functions without a size are
-    left out."""
+    """The functions of a file as nm lists them, sorted by address, without functions that have no
+    size."""
 
     def __init__(self, path):
         nm = ["nm", "-S", "--defined-only"]
         text = "".join(subprocess.check_output(nm + extra + [path], text=True, stderr=subprocess.DEVNULL)
                        for extra in ([], ["-D"]))
-        self.names = {}  # (start, -size) of a function -> its linkage names
+        self.names = {}  # {(start of a function, -its size): the function's linkage names}
         for words in map(str.split, text.splitlines()):
             if len(words) == 4 and words[2] in "tTwWi" and int(words[1], 16):
                 self.names.setdefault((int(words[0], 16), -int(words[1], 16)), set()).add(words[3])
         self.keys = sorted(self.names)
 
     def draw(self, rng):
-        """Draws different addresses, anywhere in functions."""
+        """Draws random addresses, all different, anywhere in functions."""
         drawn = set()
         while len(drawn) < ADDRESSES:
             start, size = rng.choice(self.keys)
@@ -52,8 +51,8 @@ class Symbols:
         return sorted(drawn)
 
     def at(self, address):
-        """Returns the names of the functions that contain @address. Of nested functions, only the
-        innermost count, which are those that start last."""
+        """Returns the names of the functions that contain @address. If functions are nested,
+        returns only the innermost ones, which are those that start last."""
         i = bisect.bisect(self.keys, (address, 0)) - 1
         while address >= self.keys[i][0] - self.keys[i][1]:
             i -= 1
@@ -71,8 +70,8 @@ def shown(names):
 
 
 def wrong(symbols, addresses, got):
-    """Returns the addresses to which the tool gave a wrong name, with that name and the right ones.
-    An address has several right names if functions start at the same place."""
+    """Returns for each address to which the tool gave a wrong name: the address, this name, and the
+    right names. An address has several right names if functions start at the same place."""
     truth = [symbols.at(address) for address in addresses]
     text = shown(set.union(*truth))
     text = {name: t if len(t.encode()) < CUT else t.encode()[:CUT].decode() + "..."

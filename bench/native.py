@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many native stacks reach the thread's start, in the programs of bench/busy, whose native code
-comes from wheels as they are published. A stack that breaks off says why. A whole stack must
-begin with a function that starts threads. Stacks of the first seconds are counted separately,
-because unwind rows weren't ready then."""
+"""Measures how many native stacks reach the thread's start, in the programs of bench/busy, whose
+native code comes from published wheels. A stack that breaks off has a mark that says why. A
+whole stack must begin with a function that starts threads. The stacks of the first seconds are
+counted separately, because krait didn't have all unwind rows then."""
 
 import collections
 import glob
@@ -24,7 +24,7 @@ from judge import pprof
 BUSY = os.path.join(lib.ROOT, "bench/busy")
 HZ = 999
 WARM_NS = 2 * 1000 * 1000 * 1000
-LEAST = 99.5  # percent of stacks that must be whole
+LEAST = 99.5  # percentage of the stacks that must be whole
 PYTHON = "3.12"  # the version of Python for which all packages have wheels
 LISTENS = re.compile(r"(?:running on|Listening at:) http://127\.0\.0\.1:(\d+)")
 MARK = "[incomplete: native stack: "
@@ -76,8 +76,8 @@ class Program:
         return self
 
     def load(self, port):
-        """Until the `with` block ends, sends requests over connections of its own, each as soon as
-        the last one is answered."""
+        """Until the `with` block ends, sends requests over several connections. Each connection
+        sends its next request when it has the answer to the last one."""
 
         def drive():
             while not self.stop.is_set():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The target's speed under other samplers of Python, krait and perf, in turn: the median of many
-short windows against windows without a profiler. The other samplers are installed in a virtual
-environment in the test cache, which this script makes."""
+"""Measures the target's speed under other samplers of Python, under krait and under perf, in turn:
+the median of many short windows, compared with windows without a profiler. This script installs
+the other samplers in a virtual environment in the test cache."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ import lib
 
 HERE = os.path.join(lib.CACHE, "profilers")
 WINDOW = 0.5
-# sampling rate in Hz, depth of the stack, number of idle threads
+# each setting: sampling rate in Hz, depth of the stack, number of idle threads
 SETTINGS = ((100, 10, 0), (100, 10, 100), (1000, 10, 0), (1000, 100, 0))
 
 
@@ -39,7 +39,7 @@ def works(command):
 
 
 class Attached:
-    """A profiler that runs on a process until it is interrupted."""
+    """A profiler that is attached to a process and runs until it is interrupted."""
 
     def __init__(self, command, wait=1.0):
         self.command, self.wait = command, wait
@@ -65,8 +65,8 @@ class Attached:
 
 
 def profilers(version, python):
-    """Returns {name: function that makes a command from a pid and a rate} of the profilers that can
-    profile this version here."""
+    """Returns the profilers that can profile this Python version on this machine: {name: function
+    that makes a command from a pid and a rate}."""
     spy, austin = (os.path.join(HERE, "bin", n) for n in ("py-spy", "austin"))
     got = {
         "krait": lambda pid, hz: [

@@ -28,7 +28,8 @@ sys.path[:0] = [str(here / "tests" / "golden")]
 import browser  # noqa: E402  pylint: disable=wrong-import-position
 
 
-# What the page may take at most: milliseconds, and bytes.
+# The page's limits: milliseconds to the first picture and to an answer, bytes of a page without
+# samples and of each box.
 FIRST_PICTURE, ANSWER, BARE, A_BOX = 300, 50, 150_000, 12
 LIMITED = {"click": "zoom by click", "wheel": "zoom by wheel", "search": "search", "brush": "brush", "brush in a sandwich": "brush in a sandwich"}
 failed = False
@@ -57,7 +58,7 @@ def field(number, value):
 
 
 def make(path, n, depth, shared, seed=5, programs=1):
-    """Writes a pprof file byte by byte. @shared: which part of its frames a stack has in common
+    """Writes a synthetic pprof file byte by byte. @shared: which part of its frames a stack shares
     with an earlier stack, on average."""
     rng = random.Random(seed)
     strings = {"": 0}
@@ -108,7 +109,7 @@ def unpacked(data):
 
 
 def sizes(page):
-    """Returns how many bytes the parts of the page's file have."""
+    """Returns the sizes of the parts of the page's file, in bytes."""
     text = page.read_text()
     blocks = {}
     for name, body in re.findall(r'<script type="application/octet-stream" id="krait-(\w+)">(.*?)</script>', text, re.S):
@@ -117,7 +118,8 @@ def sizes(page):
 
 
 def answers(b, action, times):
-    """Returns the milliseconds from an input to the mark krait:answer."""
+    """Does @action many times. Returns for each time the milliseconds from the input to the mark
+    krait:answer."""
     out = []
     for i in range(times):
         before = b.js("performance.getEntriesByName('krait:answer').length")
@@ -143,7 +145,8 @@ new PerformanceObserver((list) => {
 
 def impatient(page):
     """Turns the mouse wheel while the page loads. Returns, in ms, when the first picture was there,
-    when the page was ready, and for each answer [when it came, how long the turn waited for it]."""
+    when the page was ready, and for each answer [when it came, how long the turn of the wheel
+    had waited for it]."""
     with browser.Browser(1600, 900) as b:
         b.call("Page.addScriptToEvaluateOnNewDocument", {"source": WAITS})
         b.open("/dev/null")
@@ -216,7 +219,7 @@ def measure(page, runs):
 
 
 def write(directory, args):
-    """Makes the page of one profile, or of a comparison of two."""
+    """Writes the page of one profile or, with --diff, of a comparison of two."""
     krait = os.environ.get("KRAIT", str(here / "build/release/krait"))
     command, seeds = ("diff", (5, 6)) if args.diff else ("report", (5,))
     recordings, page = [directory / f"{seed}.pb.gz" for seed in seeds], directory / "page.html"
@@ -253,7 +256,7 @@ def main():
         for name, times in found.items():
             print(f"{name}: median {statistics.median(times):.1f} ms, worst {max(times):.1f}")
         which = "page of a comparison: " if args.diff else "page: "
-        # the first run isn't judged, because the browser is still cold
+        # The first run doesn't count, because the browser has just been started.
         judge(which + "first picture, median", statistics.median(first[1:] or first), FIRST_PICTURE, "ms")
         for name, words in LIMITED.items():
             if name in found:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cost of a recording of the whole machine at the default rate: krait's own CPU time (user and
-system, of its threads and of the process that reads for it), and in a row of its own the run time
-of its kernel programs. Both are measured at rest, beside 500 starts of /bin/true a second, and
-beside 40 starts of Python a second. The CPU time of krait's own start is a third row. The Python is
-the distribution's, because two CPUs may not be able to start a slower one 40 times a second."""
+"""Measures what a recording of the whole machine costs at the default rate: krait's own CPU time
+(user and system, of its threads and of the process that reads for it) and, in a row of its own,
+the run time of its kernel programs. Both are measured at rest, while 500 processes of /bin/true
+start each second, and while 40 Pythons start each second. A third row is the CPU time of krait's
+own start. The Python is the distribution's, because two CPUs may not be able to start a slower
+Python 40 times a second."""
 
 import contextlib
 import glob
@@ -17,8 +18,8 @@ import time
 import lib
 
 WINDOW = 2
-# seconds in which krait makes the unwind tables of the running programs and of the program that
-# storm starts
+# for so many seconds krait makes the unwind tables of the programs that run, and of the program
+# that storm starts
 SETTLE = 5
 STORM = os.path.join(lib.BUILD, "bench/storm")
 PYTHON = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
@@ -43,8 +44,8 @@ def storm(arguments):
 
 
 def family(pid):
-    """Returns the process ids of krait, its children, and theirs: the agent's starter starts the
-    writer."""
+    """Returns the process ids of krait, of its children and of their children, since the agent's
+    starter starts the writer."""
     texts = [lib.read(path) for path in glob.glob("/proc/%d/task/*/children" % pid)]
     return [pid] + [p for text in texts for child in text.split() for p in family(int(child))]
 
@@ -55,7 +56,7 @@ def cpu_seconds(pid):
     try:
         return time.clock_gettime(~pid << 3 | 2)
     except OSError:
-        return 0.0  # a child that has ended in the meantime
+        return 0.0  # this child has ended meanwhile
 
 
 def forks():
@@ -73,8 +74,8 @@ def program_seconds(k):
 
 
 def window(k):
-    """Returns three numbers: krait's CPU time and its kernel programs' CPU time, both in % of one
-    CPU, and how many processes began in a second."""
+    """Measures a second. Returns (krait's CPU time in % of one CPU, the CPU time of its kernel
+    programs in % of one CPU, how many processes began)."""
     pids, began, at = family(k.pid), forks(), time.monotonic()
     own, programs = sum(map(cpu_seconds, pids)), program_seconds(k)
     time.sleep(WINDOW)
@@ -84,8 +85,8 @@ def window(k):
 
 
 def watch(arguments, seconds):
-    """Returns (milliseconds of CPU time that krait's start took, list of what window() returned).
-    """
+    """Records while @arguments are started again and again. Returns (milliseconds of CPU time that
+    krait's start took, list of what window() returned)."""
     with storm(arguments), lib.BpfStats(), lib.Krait(["-v"]) as k:
         k.program()
         time.sleep(SETTLE)
@@ -95,8 +96,8 @@ def watch(arguments, seconds):
 
 
 def start_of(command):
-    """Returns a text for the note: which program it is, and how long a start of it takes here (the
-    median of nine)."""
+    """Returns a text for the table's note: which program the command runs, and how long its start
+    takes on this machine (the median of nine)."""
     took = []
     for _ in range(9):
         began = time.monotonic()

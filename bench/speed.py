@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The target's speed while krait profiles it, against `perf record` without call graphs at the
-same rate: both run all the time, and their events are switched on in turn, so that the windows are
-short and neighbours see the same machine. Prints the median of their ratios with its 95 % interval,
-and BPF time x Hz for comparison."""
+"""Compares the target's speed while krait profiles it with its speed under `perf record` without
+call graphs at the same rate. Both profilers run all the time, and their events are switched on
+in turn, so that windows are short and neighbouring windows see the same machine. Prints the
+median of the ratios of both speeds with its 95 % interval and, for comparison, BPF time x Hz."""
 
 import contextlib
 import itertools
@@ -11,8 +11,9 @@ import time
 import lib
 
 WINDOW = 0.1  # seconds of one window
-ROUND = 40  # how many windows are measured before the profilers are started anew
-SETTINGS = ((20, 0), (100, 0), (20, 400))  # depth of the stack, number of idle threads
+ROUND = 40  # how many windows are measured before the profilers are started again
+# each setting: depth of the stack, number of idle threads
+SETTINGS = ((20, 0), (100, 0), (20, 400))
 
 
 def most_percent(hz, depth):
@@ -23,7 +24,7 @@ def most_percent(hz, depth):
 
 def windows(target, depth, hz, perf_options=(), krait_options=()):
     """Returns how fast the target ran in each of ROUND windows: [(beside perf, beside krait,
-    alone)]."""
+    without a profiler)]."""
     got, order = [], itertools.cycle(([0, 1, 2], [2, 1, 0], [1, 0, 2], [2, 0, 1]))
     target.depth(depth)
     with (
@@ -43,7 +44,7 @@ def windows(target, depth, hz, perf_options=(), krait_options=()):
 
 
 def compare(targets, hz, seconds):
-    """Returns for each setting what windows() returns, from as many rounds as the time allows."""
+    """Returns for each setting what windows() returned, for as many rounds as the time allows."""
     got, end = [[] for _ in SETTINGS], time.monotonic() + seconds
     while time.monotonic() < end or not got[0]:
         for all_of_it, target, (depth, _) in zip(got, targets, SETTINGS):
@@ -67,7 +68,7 @@ def rows(got, hz):
 
 def sample_ns(target, hz, depth):
     """Returns the BPF time of one sample of the target. krait's program also runs for other
-    processes; about 300 ns are subtracted for each such run."""
+    processes; about 300 ns are subtracted for each of these runs."""
     with lib.recorder(target.pid, hz) as k:
         program = k.program()
         target.depth(depth)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The time from the exec of krait until its events are open, and until the first stack is sent. It
-is measured from outside, by krait's descriptors and counters of the kernel. Another row is the CPU
-time of a recording that ends at once, by wait4()."""
+"""Measures the time from the exec of krait until its events are open, and until the first stack is
+sent. The times are measured from outside, by krait's descriptors and by the kernel programs'
+counters. Another row is the CPU time of a recording that ends at once, from wait4()."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ import lib
 
 
 class Group:
-    """Runs varied.py with workers, in a process group of its own."""
+    """Runs varied.py with its worker processes, in a process group of its own."""
 
     def __init__(self, python, workers, spinning):
         self.process = subprocess.Popen(
@@ -36,7 +36,7 @@ def events(pid):
     """Returns how many perf events the process has open."""
     n = 0
     for fd in os.listdir("/proc/%d/fd" % pid):
-        # the descriptor was closed after it was listed
+        # This descriptor was closed after it was listed.
         with contextlib.suppress(FileNotFoundError):
             n += os.readlink("/proc/%d/fd/%s" % (pid, fd)) == "anon_inode:[perf_event]"
     return n
@@ -49,8 +49,8 @@ def start_once(arguments):
     with lib.Krait(arguments) as k:
         while not first and time.monotonic() - begin < 20 and k.process.poll() is None:
             now = time.monotonic()
-            # One event on each CPU is for the side band. As soon as krait has more events than
-            # these, its program is attached.
+            # krait opens one event on each CPU for the side band. When it has more events than
+            # these, its kernel program is attached.
             if not attached and events(k.pid) > cpus:
                 attached = now - begin
             if attached and k.counter("STACKS_SENT"):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait top of all processes: its CPU time at 99 Hz beside programs that start and end all the
-time; and its memory beside processes of a few milliseconds, and beside code that is compiled again
-and again."""
+"""Measures krait top of all processes: its CPU time at 99 Hz while programs start and end all the
+time; and its memory while processes live for a few milliseconds, and while code is compiled
+again and again."""
 
 import fcntl
 import os
@@ -17,7 +17,7 @@ import time
 import lib
 
 STEADY = 20
-STARTED = 66  # processes that are started in a second
+STARTED = 66  # how many processes are started in a second
 WINDOW = 5
 
 # A program that sleeps four milliseconds after each millisecond of work.
@@ -80,7 +80,7 @@ class Program:
 
 
 class Top:
-    """krait top on a terminal of 80 columns and 24 lines."""
+    """Runs krait top on a terminal of 80 columns and 24 lines."""
 
     def __init__(self, *options):
         self.master, slave = pty.openpty()
@@ -102,7 +102,7 @@ class Top:
             while os.read(self.master, 1 << 16):
                 pass
         except OSError:
-            pass  # the process has ended
+            pass  # this process has ended
 
     def __enter__(self):
         return self

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The run time of krait's kernel program for one sample whose stack is in the caches, for each
-CPython version. Two depths of stack give a fixed part and a part for each frame. Beside it stands
-what a loop that does nothing but read the same frames takes for each frame, at the same time.
+CPython version. Two depths of stack give a fixed part and a part for each frame. The table also
+has, measured at the same time, what a loop that only reads the same frames takes for each frame.
 
 The target has a high priority: other processes would displace it from the caches between samples.
 krait's program also runs for processes that aren't wanted. The cost of these runs is measured while
@@ -16,11 +16,11 @@ import time
 import lib
 
 DEPTHS = (10, 200)
-HZ = 3999  # so that caches are warm: the stack is still in them at the next sample
+HZ = 3999  # Hz; at this rate caches are warm: the stack is still in them at the next sample
 
 
 def limits(version):
-    """Returns (ns per frame, ratio to the bare loop)."""
+    """Returns the limits for this version: (ns for each frame, ratio to the bare loop)."""
     v = lib.version_key(version)
     return (110, 1.9) if v >= (3, 12) else (220, 3.5) if v >= (3, 11) else (290, 4.5)
 
@@ -58,8 +58,8 @@ class State:
 
 
 def window(k, program, bare, seconds):
-    """Returns what was counted during a window: samples of the target, runs and ns of krait's
-    program, runs, ns and steps of the bare loop."""
+    """Returns what was counted during a window: the target's samples; runs and ns of krait's
+    program; runs, ns and steps of the bare loop."""
     a = State(k, program, bare)
     time.sleep(seconds)
     b = State(k, program, bare)
@@ -74,7 +74,7 @@ def window(k, program, bare, seconds):
 
 
 def foreign_cost(k, program, bare, target, seconds):
-    """Returns the ns that a run takes for a process that isn't wanted."""
+    """Returns how many ns a run of krait's program takes for a process that isn't recorded."""
     os.kill(target.pid, signal.SIGSTOP)
     time.sleep(0.01)
     w = window(k, program, bare, seconds)
@@ -83,7 +83,8 @@ def foreign_cost(k, program, bare, target, seconds):
 
 
 def measure(python, windows, seconds, depths=DEPTHS, native=None):
-    """Returns {depth: (frames, [krait ns], [bare ns])}. native: see lib.Target."""
+    """Returns {depth: (frames, [ns of krait's program], [ns of the bare loop])}. @native: see
+    lib.Target."""
     result = {d: (0, [], []) for d in depths}
     mode = "full" if native else "none"
     with lib.Target(python, nice=-19, native=native) as target, lib.Krait(
@@ -109,7 +110,8 @@ def measure(python, windows, seconds, depths=DEPTHS, native=None):
 
 
 def line(result, which):
-    """Returns (fixed part, part for each frame) of the medians at both depths."""
+    """Returns (the fixed part, the part for each frame), computed from the medians at both depths.
+    """
     (n0, *a), (n1, *b) = result.values()
     low, high = statistics.median(a[which]), statistics.median(b[which])
     slope = (high - low) / (n1 - n0)

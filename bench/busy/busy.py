@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the programs here: NAME.py runs its rounds until it is killed, and prints "ready" when
-the first round is done. Each program is profiled for the native code in which it spends its
-time."""
+"""Shared by the programs of this folder: each one runs its rounds until it is killed, and prints
+"ready" when the first round is done. Each program is profiled for the native code in which it
+spends its time."""
 import sys
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs commands: vfork(), execve(), and the code that each process begins with."""
+"""Runs commands, to be sampled in vfork(), in execve(), and in the code with which each process
+begins."""
 import subprocess
 
 import busy

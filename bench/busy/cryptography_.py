@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # packages: cryptography
-"""OpenSSL from Rust: keys, signatures, AES, hashes in hand-written assembly."""
+"""Calls OpenSSL from Rust: keys, signatures, AES, hashes in hand-written assembly."""
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305

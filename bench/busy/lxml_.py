@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # packages: lxml
-"""Parsing, XPath with functions in Python, a SAX target, XSLT."""
+"""Uses lxml: parsing, XPath with functions in Python, a SAX target, XSLT."""
 from lxml import etree
 
 import busy

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # packages: numba
-"""Compiled loops, calls of libm, a sort, recursion, a ufunc: code that LLVM makes at run time."""
+"""Runs code that LLVM makes at run time: loops, calls of libm, a sort, recursion, a ufunc."""
 import numba
 import numpy
 

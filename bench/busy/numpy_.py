@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # packages: numpy
-"""Arithmetic, linear algebra (in OpenBLAS's own threads), sorting, a Python function per row."""
+"""Uses numpy: arithmetic, linear algebra (in OpenBLAS's own threads), sorting, a Python function
+for each row."""
 import numpy
 
 import busy

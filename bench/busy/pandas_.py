@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # packages: pandas
-"""Reading, grouping, joining; Python functions that the Cython code calls."""
+"""Uses pandas: reading, grouping, joining, and Python functions that the Cython code calls."""
 import io
 
 import pandas

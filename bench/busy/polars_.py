@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # packages: polars
-"""Queries in Rust, on threads of polars's own, and Python functions that polars calls."""
+"""Uses polars: queries in Rust, on polars's own threads, and Python functions that polars calls."""
 import polars
 
 import busy

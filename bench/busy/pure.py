@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nothing but Python and its built-in types."""
+"""Uses only Python and its built-in types."""
 import busy
 
 

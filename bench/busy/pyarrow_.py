@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # packages: pyarrow
-"""Tables, kernels and Parquet in C++, on its own threads; conversion from and to Python objects."""
+"""Uses pyarrow: tables, kernels and Parquet in C++, on its own threads, and conversion from and to
+Python objects."""
 import io
 
 import pyarrow

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Regular expressions, deep backtracking among them, with replacements made by a function; JSON."""
+"""Uses regular expressions, some with deep backtracking, with replacements made by a function; and
+JSON."""
 import json
 import re
 

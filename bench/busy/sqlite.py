@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Queries, with functions, aggregates and a collation in Python that SQLite calls."""
+"""Runs queries of SQLite, which calls functions, aggregates and a collation in Python."""
 import sqlite3
 
 import busy

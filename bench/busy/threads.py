@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A thread for each task: half of the time passes in clone() and in the code that a thread runs
-when it begins and ends."""
+"""Starts a thread for each task: half of the time passes in clone(), and in the code that a thread
+runs when it begins and ends."""
 import threading
 import zlib
 

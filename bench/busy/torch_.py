@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # packages: torch==1.12.1+numpy<2
 # python: 3.10
-"""A small network trained on the CPU: oneDNN's generated code, OpenMP's threads, autograd's own.
-1.12.1 is the last version whose wheel contains all the libraries that it needs."""
+"""Trains a small network on the CPU: code that oneDNN generates, threads of OpenMP, threads of
+autograd. 1.12.1 is the last version whose wheel contains all the libraries that it needs."""
 import torch
 
 import busy

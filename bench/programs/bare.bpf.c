@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The least that a walk can cost if it reads frame by frame: it follows the frame chain of one
- * thread, reads 8 bytes of user memory for each frame and does nothing else. bench/run walk
+ * Shows how little a walk can cost that reads frame by frame: this program follows the frame chain
+ * of one thread, reads 8 bytes of user memory for each frame and does nothing else. bench/run walk
  * compares krait's walk with it.
  */
 #include "kernel.h"
@@ -12,12 +12,12 @@
 /* bare.c sets these variables before it loads the program. */
 const volatile __u64 first_addr; /* address of the pointer to the innermost frame */
 /*
- * 3.11, 3.12: the pointer to the innermost frame is in a _PyCFrame instead, and first_addr is the
+ * 1 in 3.11 and 3.12: the pointer to the innermost frame is in a _PyCFrame, and first_addr is the
  * address of a pointer to that _PyCFrame
  */
 const volatile __u32 via_cframe;
 const volatile __u32 cframe_off;
-const volatile __u32 back_off; /* offset in a frame of the pointer to its caller */
+const volatile __u32 back_off; /* offset, within a frame, of the pointer to the caller's frame */
 
 /* Only one thread is sampled, so no other program writes these variables at the same time. */
 __u64 samples, steps;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * bare PID HZ: runs bare.bpf.c on the samples of the single-threaded CPython process PID. For each
- * line on stdin it prints "SAMPLES STEPS RUN_COUNT RUN_NS" so far; it ends when stdin ends. Until
- * then the kernel's run-time statistics are on for all BPF programs. PID is the process's number in
- * the host's PID namespace.
+ * line on stdin, bare prints its sums so far as "SAMPLES STEPS RUN_COUNT RUN_NS"; it ends when
+ * stdin ends. While it runs, the kernel's run-time statistics are on for all BPF programs. PID is
+ * the process's number in the host's PID namespace.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

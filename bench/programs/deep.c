@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A native stack of any depth, of different functions: built as a library, called by
- * bench/programs/target.py.
+ * A native stack of any depth, made of different functions. It is built as a library, which
+ * bench/programs/target.py calls.
  */
 #include <poll.h>
 

@@ -2,7 +2,7 @@
 /*
  * empty: runs the programs of empty.bpf.c. For each line on stdin it prints "RUNS NS RUNS NS":
  * first for the program at task switches, then for the program at wake-ups. It ends when stdin
- * ends. Until then the kernel's run-time statistics are on for all BPF programs.
+ * ends. While it runs, the kernel's run-time statistics are on for all BPF programs.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

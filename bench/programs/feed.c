@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * feed [MILLIONS]: gives the collector synthetic records (one process, 200 stacks of 20 frames,
- * then samples, flushed every 1,000 as in krait record) and prints records a second of CPU time and
- * the growth of resident memory after the first fifth.
+ * feed [MILLIONS]: gives the collector synthetic records: one process, 200 stacks of 20 frames,
+ * then samples, flushed after every 1,000 samples as krait record does. Prints how many records the
+ * collector takes in a second of CPU time, and the growth of resident memory after the first fifth.
  */
 #include <time.h>
 
@@ -22,7 +22,7 @@ static const struct py_layout *layout(void *ctx, uint16_t index)
 	return &the_layout;
 }
 
-/* No process is examined here, because the records say everything. */
+/* No process is examined in this program, because the records say everything. */
 static const struct collect_ops ops = {.layout = layout};
 
 static double cpu_seconds(void)
@@ -47,7 +47,8 @@ static uint64_t code_of(unsigned stack, unsigned i)
 }
 
 /*
- * The id of a stack is never 0. The kernel program's ids are hashes, so these are spread as well.
+ * The id of a stack is never 0. The kernel program's ids are hashes, so these ids are spread in the
+ * same way.
  */
 static uint64_t stack_of(size_t i)
 {
@@ -90,7 +91,8 @@ static void send_stack(struct collect *c, unsigned stack)
 }
 
 /*
- * Flushes. False: the flush failed, or samples older than the last FLUSH_EVERY aren't counted yet.
+ * Flushes the collector. Returns false if the flush failed, or if samples older than the last
+ * FLUSH_EVERY aren't counted yet.
  */
 static bool flush(struct collect *c, size_t sent)
 {

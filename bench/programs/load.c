@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * load PORT CONNECTIONS RATE: sends RATE lines a second in all to an echo server on this machine,
- * each at the moment that it is due, over the next connection that is free. RATE 0: each connection
- * sends its next line when it has the answer. For each line on stdin it prints "ANSWERS MEDIAN P99"
- * since the line before; the times are in ns and count from when a line was due. It ends with
- * stdin. (C, so that it takes little of the machine that it shares with the server.)
+ * load PORT CONNECTIONS RATE: sends RATE lines a second, over all connections together, to an echo
+ * server on this machine. Each line is sent when it is due, over the next free connection. RATE 0:
+ * each connection sends its next line when it has the answer to the last one. For each line on
+ * stdin it prints "ANSWERS MEDIAN P99" since the line before; the times are in ns and count from
+ * when a line was due. The program ends when stdin ends. It is written in C, so that it takes
+ * little of the CPUs that it shares with the server.
  */
 #include <arpa/inet.h>
 #include <err.h>
@@ -25,15 +26,19 @@
 #define MOST_ANSWERS	 (1 << 20)
 
 static struct connection {
-	/* when the line was due for whose answer the connection waits; 0: the connection is free */
+	/*
+	 * when the line was due for which this connection waits for an answer; 0: the connection is
+	 * free
+	 */
 	int64_t due_ns;
 	size_t got; /* how many bytes of the answer have come so far */
 } connections[MOST_CONNECTIONS];
 
-/* The first entry is stdin, entry i + 1 is that of connection i. */
+/* The first entry is stdin, entry i + 1 belongs to connection i. */
 static struct pollfd polled[MOST_CONNECTIONS + 1];
 static unsigned n_connections;
-static int64_t step_ns; /* time between two lines; 0: as fast as answers come */
+/* time from one line to the next; 0: lines are sent as fast as answers come */
+static int64_t step_ns;
 static int64_t next_ns; /* when the next line is due */
 
 static uint64_t taken_ns[MOST_ANSWERS];
@@ -54,7 +59,10 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Lines that the server couldn't take in time aren't made up for in the next window. */
+/*
+ * If the next line was due longer ago than this, because the server couldn't take lines in time,
+ * the missed lines are left out.
+ */
 #define LATE_NS (NSEC_PER_SEC / 50)
 
 static void report(void)
@@ -94,7 +102,7 @@ static void receive(unsigned i)
 
 /*
  * Sends all lines that are due, as long as a connection is free. Returns whether a connection is
- * still free.
+ * still free afterwards.
  */
 static int send_due(void)
 {

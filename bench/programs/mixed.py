@@ -20,7 +20,7 @@ CLIENTS = 4  # number of clients of a process that serves requests
 
 
 class Rest:
-    """After some work, sleeps for so long that the work is the part SHARE of one CPU's time."""
+    """Sleeps after some work, for so long that the work takes the part @share of one CPU's time."""
 
     def __init__(self, share, seed):
         self.share, self.random, self.cpu = share, random.Random(seed), time.process_time()

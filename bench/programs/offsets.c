@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * offsets: prints the offset of `armed` in krait's map of global variables. While `armed` is 0,
- * krait's programs return at once. bench/waits writes to it to switch a running recording on and
- * off.
+ * offsets: prints the offset of the variable `armed` in the BPF map with the global variables of
+ * krait's programs. While `armed` is 0, krait's programs return at once. bench/waits writes to it
+ * to switch a running recording on and off.
  */
 #include <stdio.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * pipes [CPU CPU]: two processes hand a byte to and fro through pipes as fast as they can, until
- * the first one is killed; with two numbers each stays on that CPU. On one CPU a switch is from one
- * of them to the other, on two it is from or to the idle task.
+ * the first one is killed; with two arguments, each process stays on its CPU. On one CPU each task
+ * switch is from one process to the other; on two CPUs it is from or to the idle task.
  */
 #include <err.h>
 #include <sched.h>

@@ -21,8 +21,8 @@ FUNCTIONS = 200
 clock = getattr(time, "perf_counter", time.time)
 speed = [0.0]  # how many rounds a second leaf() made when it last ran
 progress = mmap.mmap(int(sys.argv[2]), mmap.PAGESIZE)
-# A function of ordinary length. Its length matters, because the check of a line table takes time by
-# its length.
+# The source of a function of ordinary length. The length matters, because krait checks a function's
+# line table, which takes longer the longer the function is.
 SOURCE = """
 def step_%(i)d(n, leaf, values=None, limit=%(i)d):
     total = limit
@@ -107,8 +107,8 @@ def main():
     first = make_module(directory)
     shutil.rmtree(directory)
     for _ in range(200):
-        # makes the functions hot, so that they are specialized as the functions of a real program
-        # are
+        # Makes the functions hot, so that the interpreter specializes them as it does in real
+        # programs.
         first(FUNCTIONS, lambda unused: None)
     native = native_leaf(sys.argv[3]) if len(sys.argv) > 3 else None
     say(0)

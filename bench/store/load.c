@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The made-up load; see load.h. */
+/* Makes samples for the store's measurements; see load.h. */
 #include "load.h"
 
 #include <math.h>
@@ -8,17 +8,17 @@
 #define CALLS	   7 /* how many calls of other functions a function has */
 #define LINES	   9 /* how many lines a function has that call no other function */
 #define MOST_DEEP  48
-#define INNER	   4 /* how many frames at a stack's inner end differ much between stacks */
+#define INNER	   4 /* how many frames at a stack's inner end differ much from stack to stack */
 #define OUTER_SKEW 150
 #define THREADS	   4
 #define REASONS	   6
-#define WAITS	   0.3 /* number of off-CPU samples for each CPU sample */
+#define WAITS	   0.3 /* number of off-CPU samples for each sample of CPU time */
 
 struct kind {
 	const char *name;
 	unsigned functions, deep;
-	double skew;  /* how strongly a function prefers the first of its calls */
-	double waits; /* share of samples that are waits */
+	double skew;  /* how strongly the functions prefer the first of their calls */
+	double waits; /* the share of the samples that are waits */
 };
 
 static const struct kind kinds[] = {
@@ -28,7 +28,7 @@ static const struct kind kinds[] = {
 	{"symbols", 1500, 22, 2, 0.02},
 };
 
-/* What of a function depends on the service alone. */
+/* The part of a function that depends only on its service. */
 struct function {
 	uint32_t calls[CALLS];
 	uint32_t made[CALLS + LINES]; /* ids of locations in the profile; 0: not made yet */
@@ -36,7 +36,7 @@ struct function {
 
 struct service {
 	const struct kind *kind;
-	double upto;	   /* the share of this service and of all services before it */
+	double upto;	   /* the sum of the shares of this service and of all services before it */
 	unsigned first, n; /* its processes */
 	struct function *functions;
 };
@@ -44,9 +44,9 @@ struct service {
 struct load {
 	struct load_options o;
 	struct service *services;
-	uint32_t *labels; /* by process, thread and state: ids of label sets; 0: not made yet */
+	uint32_t *labels; /* ids of label sets, by process, thread and state; 0: not made yet */
 	uint64_t random;
-	uint32_t file, python, native, kernel; /* ids in the profile */
+	uint32_t file, python, native, kernel; /* ids of strings and mappings in the profile */
 };
 
 static uint32_t next(struct load *l)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A made-up load for the measurements of the store: services with call graphs of their own, and
- * processes that run them. Half of the services are like a web service, a fifth each idle and
- * batch, a tenth computes symbols; their shares of the load fall as 1/rank. Stacks repeat about as
- * in real recordings: the tool prints distinct stacks and nodes a sample, to be compared.
+ * Made-up samples for measurements of the store: services with call graphs of their own, and
+ * processes that run them. Half of the services are like a web service, a fifth are idle, a fifth
+ * do batch work, and a tenth compute symbols; their shares of the samples fall as 1/rank. Stacks
+ * repeat about as often as in real recordings: the tool prints the numbers of distinct stacks and
+ * of nodes for each sample, so that they can be compared.
  */
 #ifndef BENCH_STORE_LOAD_H
 #define BENCH_STORE_LOAD_H
@@ -19,13 +20,13 @@ struct load;
 struct load *load_new(const struct load_options *o);
 void load_free(struct load *l);
 
-/* Sets in @p, an empty profile, which values the load's samples have. */
+/* Sets in @p, an empty profile, which values the samples have. */
 void load_begin(struct load *l, struct profile *p);
 
-/* Makes the next sample in @p, without a time. */
+/* Makes the next sample in @p. The sample has no time yet. */
 struct profile_sample load_sample(struct load *l, struct profile *p);
 
-/* A random number from 0 on and below 1. */
+/* Returns a random number from 0 on and below 1. */
 double load_random(struct load *l);
 
 #endif

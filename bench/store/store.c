@@ -24,7 +24,7 @@
 
 #define BEGIN_MS 1700000000000ll
 #define HZ	 99
-#define WAITS	 1.3 /* number of samples of all kinds for each CPU sample */
+#define WAITS	 1.3 /* number of samples of all kinds for each sample of CPU time */
 
 static void must(int r)
 {
@@ -34,7 +34,7 @@ static void must(int r)
 	exit(1);
 }
 
-/* The agent's limits of a segment (src/agent/agent.c). */
+/* The limits that the agent has for a segment (src/agent/agent.c). */
 #define SEGMENT_MS	600000
 #define SEGMENT_SAMPLES (128u << 10)
 #define SEGMENT_BYTES	((size_t)24 << 20)
@@ -204,7 +204,7 @@ static int ask(const char *dir, double seconds, const char *service)
 	return 0;
 }
 
-/* Makes the samples of a block @shift ms older. @names: those of its epoch. */
+/* Makes the samples of a block @shift ms older. @names: the names of the block's epoch. */
 static void shift_samples(struct batch *names, struct str *columns, int64_t shift)
 {
 	struct batch to;
@@ -224,8 +224,8 @@ static void shift_samples(struct batch *names, struct str *columns, int64_t shif
 }
 
 /*
- * Copies a row, @shift ms earlier, with its blob. @names: those of a block's epoch; NULL: it is a
- * row of names.
+ * Copies a row and its blob, @shift ms earlier. @names: the names of a block's epoch; NULL: the row
+ * itself has names.
  */
 static void copy_row(struct store *s, sqlite3_stmt *from, sqlite3_stmt *to, sqlite3_int64 id,
 		     struct blob_place *place, int64_t shift, struct batch *names)
@@ -245,7 +245,10 @@ static void copy_row(struct store *s, sqlite3_stmt *from, sqlite3_stmt *to, sqli
 	sqlite3_reset(to);
 }
 
-/* The day's names become those of @epoch; rows of several epochs are one epoch's here. */
+/*
+ * Copies the day's names as those of @epoch: if the rows are of several epochs, the copies are all
+ * of this one.
+ */
 static void copy_names(struct store *s, int64_t from, int64_t epoch, int64_t shift)
 {
 	sqlite3_stmt *rows, *to;
@@ -323,7 +326,7 @@ static int64_t number(struct store *s, const char *sql)
 	return n;
 }
 
-/* Removes the hours before the day that is copied, whose place the copies take. */
+/* Removes the hours before the day that is copied, because the copies take their place. */
 static void remove_before(struct store *s, int64_t day)
 {
 	char sql[96];

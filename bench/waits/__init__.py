@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What recordings of waits cost (docs/decisions/0023). `bench/run waits` measures all of it, in
 about ten times --seconds; waits.programs, waits.servers, waits.busy, waits.footprint and
-waits.rivals are its parts. With --store FILE windows are kept: a run that was cut short goes on."""
+waits.rivals are its parts. With --store FILE the measured windows are kept in FILE, so that a
+run that was cut short can go on."""
 
 import importlib
 import sys
 
 import lib
 
-# parts, and for how many times --seconds each is measured
+# the parts of this measurement, and how many times --seconds each takes
 PARTS = (("programs", 1), ("servers", 5), ("busy", 1), ("footprint", 1), ("rivals", 1))
 
 

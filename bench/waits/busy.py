@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The speed of a program that computes, alone and beside 400 threads that wait for ever: while
-waits are recorded, and while only CPU time is recorded. Both recordings run all the time and are
-switched on in turn."""
+"""Measures the speed of a program that computes, alone and beside 400 threads that wait for ever:
+while waits are recorded, and while only CPU time is recorded. Both recordings run all the time,
+and are switched on in turn."""
 
 import time
 
@@ -46,8 +46,8 @@ def measure(python, threads, store, seconds):
 
 
 def rows(threads, rounds):
-    """No difference is seen if the interval has 1 in it, or if the ratio is as near to 1 as that of
-    two windows of the same recording."""
+    """The row says that no difference is seen if the interval contains 1, or if the ratio is as
+    near to 1 as the ratio of two windows of the same recording."""
     name = "busy program" + (", %d idle threads" % threads if threads else "")
     middle, low, high = tools.ratio(rounds, speed, "wall", "cpu")
     same, same_low, same_high = tools.ratio(rounds, speed, "again", "cpu")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""echo.py threads HOPS|asyncio [IDLE]: an echo server that prints its port. A threaded one has a
-thread for each connection. With HOPS the line passes that often through a second thread, as
-through a pool's queue. IDLE: so many threads beside it wait for ever."""
+"""echo.py threads HOPS|asyncio [IDLE]: an echo server that prints its port. With "threads", it has
+a thread for each connection; each line passes HOPS times through a second thread, as through a
+pool's queue. IDLE: the number of further threads, which wait for ever."""
 
 import asyncio
 import contextlib

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `krait record --wall` takes beside time: bytes a second through its rings and in the
-finished file, memory with 10 and with 10,000 threads, and how often krait itself wakes up."""
+"""Measures what `krait record --wall` takes apart from CPU time: bytes a second through its rings
+and in the finished file, memory with 10 and with 10,000 threads, and how often krait itself
+wakes up."""
 
 import mmap
 import os
@@ -13,18 +14,18 @@ from waits import server as servers
 from waits import tools
 
 MIB = 1 << 20
-SECONDS = 60  # length of the recording whose file is measured
+SECONDS = 60  # seconds of the recording whose file is measured
 THREADS = (10, 10000)
 
 
 class Rings:
-    """How many bytes kernel programs have put into the rings of a process."""
+    """Counts the bytes that kernel programs have put into the rings of a process."""
 
     def __init__(self, k):
         self.pages = []
         for number in {lib.field(t, "map_id") for _, t in k.fdinfo("map_type:\t27\n")}:
             fd = lib.BpfMap(number).fd
-            # the second page of a ring begins with the producer's position
+            # The second page of a ring begins with the producer's position.
             self.pages.append(mmap.mmap(fd, mmap.PAGESIZE, prot=mmap.PROT_READ,
                                               offset=mmap.PAGESIZE))
             os.close(fd)
@@ -34,8 +35,8 @@ class Rings:
 
 
 def wake_ups(k):
-    """How often krait's threads have left a CPU. krait's child, which reads processes, isn't counted:
-    it wakes up only when a thread asks it."""
+    """Returns how often krait's threads have left a CPU. krait's child process that reads other
+    processes isn't counted: it wakes up only when a thread asks it."""
     return tools.switches(k.pid)
 
 
@@ -55,7 +56,8 @@ def recorded(server, directory, seconds, *what):
 
 
 def servers_rows(python, store, seconds):
-    """Rows of the servers at the lowest and the highest number of switches."""
+    """Yields the table's rows for the servers with the lowest and the highest number of switches.
+    """
     for wanted, length in ((30000, min(10, seconds)), (120000, seconds)):
         found = servers.find_load(python, wanted, store)
         name = "threads, %dk switches: " % (wanted / 1000)

@@ -24,7 +24,8 @@ def step(n, leaf, *arguments):
 
 
 def at_depth(leaf, *arguments):
-    # depth() has frames of its own and of this function; leaf and the last step are two more
+    # The stack has frames of depth() itself and of this function; leaf() and the last step() add
+    # two more.
     step(FRAMES - (depth() - 1) - 2, leaf, *arguments)
 
 
@@ -41,7 +42,7 @@ def main():
     if "threads" in sys.argv:
         threading.Thread(target=at_depth, args=(hand_over, there, back_in), daemon=True).start()
     elif not os.fork():
-        os.close(there_in)  # the other process writes to this end
+        os.close(there_in)  # only the other process writes to this end
         os.close(back)
         at_depth(hand_over, there, back_in)
         return

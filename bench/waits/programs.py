@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What krait's kernel programs take at task switches and wake-ups, above an empty program in the
-same windows, by the kernel's statistics: at switches of unrelated tasks, and for waits of the
-target without and with their stacks. A wait is two switches: away from the CPU, and back."""
+"""Measures the run time of krait's kernel programs at task switches and wake-ups, minus that of an
+empty program in the same windows, by the kernel's statistics: at switches of unrelated tasks,
+and for waits of the target with and without their stacks. A wait is two switches: away from the
+CPU, and back."""
 
 import os
 import sys
@@ -17,14 +18,14 @@ FRAMES = 20
 
 
 def cpus(one):
-    """Returns two CPUs for two processes: the same CPU twice if @one, else two different ones."""
+    """Returns the CPUs for two processes: twice the same CPU if @one, else two different CPUs."""
     have = sorted(os.sched_getaffinity(0))
     if len(have) < 2 and not one:
         raise lib.Skip("only one CPU")
     return (have[-1], have[-1]) if one else (have[0], have[1])
 
 
-# A priority so high that other programs take few of the switches.
+# With this priority other programs take few of the switches.
 PRIORITY = -15
 
 
@@ -33,7 +34,7 @@ def first(pid=0):
 
 
 def windows(k, n, value):
-    """Returns the median of value(Spent) over @n windows, and the values."""
+    """Computes value(Spent) for @n windows. Returns (the median, all values)."""
     got = []
     with tools.Empty() as empty:
         time.sleep(0.2)
@@ -47,7 +48,7 @@ def windows(k, n, value):
 
 
 def counts(k):
-    """Returns (waits that are over, waits whose stack wasn't taken)."""
+    """Returns (number of waits that are over, number of waits whose stack wasn't taken)."""
     return k.counter("WAITS"), k.counter("WAITS_LEFT")
 
 
@@ -64,7 +65,8 @@ IDLE = "import time\nprint(1, flush=True)\ntime.sleep(10000)"
 
 
 def unrelated(n):
-    """Rows of what the programs take when two processes that aren't recorded hand over a byte."""
+    """Yields the rows with what the kernel programs take when two processes that aren't recorded
+    hand over a byte."""
     with tools.running([sys.executable, "-c", IDLE]) as (target, _):
         with lib.Krait(["--wall", "-p", str(target.pid)]) as k:
             tools.ready(k)
@@ -84,7 +86,7 @@ def unrelated(n):
 
 
 def pinned(pid, one):
-    """Lets the two processes or the two threads of pair.py run on the same CPU or on two."""
+    """Binds the two processes, or the two threads, of pair.py to the same CPU or to two CPUs."""
     tasks = [int(t) for t in os.listdir("/proc/%d/task" % pid)]
     tasks += [int(c) for c in lib.read("/proc/%d/task/%d/children" % (pid, pid)).split()]
     for task, cpu in zip(tasks, cpus(one)):
@@ -93,8 +95,8 @@ def pinned(pid, one):
 
 
 def wait(python, n, one, arguments, *options):
-    """Returns (ns a wait, the values, share of waits with a stack, seconds that waits take on
-    average) of pair.py."""
+    """Measures waits of pair.py. Returns (ns for each wait, the values, the share of waits with a
+    stack, the average length of a wait in seconds)."""
     taken = []
 
     def value(spent):
@@ -112,7 +114,7 @@ def wait(python, n, one, arguments, *options):
 
 NONE, ALL = ("--wait-budget", "0.1"), ("--wait-budget", "100")
 WAITS = (
-    # what is measured, whether on one CPU, arguments of pair.py, options, limit in ns
+    # what is measured, whether on one CPU, arguments of pair.py, options of record, limit in ns
     ("without its stack, one CPU", True, ["3"], NONE, 150),
     ("without its stack, two CPUs", False, ["3"], NONE, 150),
     ("without its stack, threads with a GIL", False, ["3", "threads"], NONE, None),
@@ -137,9 +139,9 @@ def hand_overs(pipes, seconds):
 
 
 def trampoline(seconds):
-    """Two unrelated processes hand a byte to and fro. Returns how often per second while krait's
-    programs are switched on, divided by how often while the programs return at once. The kernel's
-    statistics are off, so their cost isn't included."""
+    """Two unrelated processes hand a byte to and fro. Returns how often they do so per second while
+    krait's programs are switched on, divided by how often while the programs return at once. The
+    kernel's statistics are off, so their cost isn't included."""
     with tools.running([sys.executable, "-c", IDLE]) as (target, _):
         with tools.Recording("--wall", "-p", str(target.pid)) as recording:
             pipes = tools.start([PIPES, *map(str, cpus(True))], preexec_fn=first)

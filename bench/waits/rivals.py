@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A threaded server under krait and under other profilers that show waiting: py-spy --idle,
-offcputime of libbpf-tools, and 3.15's own sampler in wall mode. Each profiler is started for a
-window and ended after it. Between these windows lie windows without a profiler. A profiler that
-is missing is left out."""
+"""Measures a threaded server under krait and under other profilers that show waiting: py-spy
+--idle, offcputime of libbpf-tools, and 3.15's own sampler in wall mode. Each profiler is started
+for a window and ended after it. Between these windows lie windows without a profiler. A profiler
+that isn't installed is left out."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from waits import server as servers
 from waits import tools
 
 WINDOW = 1.5
-WAIT = 1.0  # seconds after a profiler's start that don't count
+WAIT = 1.0  # for so many seconds after a profiler's start nothing is measured
 SWITCHES = 30000
 HZ = 100
 
@@ -29,7 +29,7 @@ def krait(pid):
 
 
 def py_spy():
-    """Returns py-spy's path; None: it is neither in the tests' cache nor installed."""
+    """Returns py-spy's path; None: py-spy is neither in the tests' cache nor installed."""
     places = (os.path.join(lib.CACHE, "py-spy/bin"), os.path.join(others.HERE, "bin"))
     return next(filter(None, (shutil.which("py-spy", path=p) for p in places)),
                 shutil.which("py-spy"))
@@ -40,7 +40,7 @@ def offcputime():
 
 
 def profilers(version, python):
-    """Returns {name: function that makes a command from a pid}."""
+    """Returns the profilers: {name: function that makes a command from a pid}."""
     got = {"krait --wall": krait}
     spy, off = py_spy(), offcputime()
     if spy and version <= (3, 13):
@@ -58,12 +58,13 @@ def profilers(version, python):
 
 @contextlib.contextmanager
 def profiled(command):
-    """Yields the profiler's process, or None without a command."""
+    """Runs a profiler. Yields its process, or None if there is no command."""
     if not command:
         yield None
         return
     with tools.start(command, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
-        # its output is read while it runs, so that it never waits for room
+        # A thread reads the profiler's output while it runs, so that it never waits for room in the
+        # pipe.
         reader = threading.Thread(target=process.stdout.read)
         reader.start()
         time.sleep(WAIT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An echo server under a load that is kept at a wanted number of task switches a second."""
+"""An echo server, under a load that makes it switch tasks a wanted number of times a second."""
 
 import os
 import subprocess
@@ -13,12 +13,12 @@ from waits import tools
 ECHO = os.path.join(tools.HERE, "echo.py")
 LOAD = os.path.join(tools.BENCH, "load")
 CONNECTIONS = {"threads": 8, "asyncio": 16}
-MOST = 0.85  # share of the answers that the server could give at most
+MOST = 0.85  # the largest load, as a share of the answers that the server could give at most
 SETTLE = 0.1  # seconds at the beginning of a window that don't count
 
 
 class Server:
-    """echo.py; its load is set with drive()."""
+    """Runs echo.py; drive() sets its load."""
 
     def __init__(self, python, kind, *numbers):
         self.command = [python, ECHO, kind, *map(str, numbers)]
@@ -43,8 +43,8 @@ class Server:
             self.load = None
 
     def drive(self, rate):
-        """Sends this many lines a second from now on; 0: each connection sends its next line once
-        it has the answer to the last one."""
+        """Sends @rate lines a second from now on; 0: each connection sends its next line when it
+        has the answer to the last one."""
         self.stop()
         self.load = subprocess.Popen(
             [LOAD, self.port, str(self.connections), str(rate)],
@@ -61,7 +61,7 @@ class Server:
         return int(answers), int(middle), int(p99)
 
     def window(self, seconds):
-        """Returns what the server did in a window."""
+        """Returns what the server did in a window of @seconds."""
         time.sleep(SETTLE)
         self.report()
         cpu, switches, at = cpu_seconds(self.pid), tools.switches(self.pid), time.monotonic()
@@ -79,7 +79,7 @@ def a_second(window, what):
 
 def find_rate(server, wanted, rounds=7):
     """Finds the lines a second at which the server's threads switch @wanted times a second. Returns
-    (rate, switches a second); the switches are fewer if the server can't make so many."""
+    (rate, switches a second); there are fewer switches if the server can't make so many."""
     server.drive(0)
     most = server.window(1)
     high, low = MOST * a_second(most, "answers"), 0.0
@@ -100,7 +100,7 @@ def find_rate(server, wanted, rounds=7):
 
 def find_load(python, wanted, store):
     """Returns {"hops", "rate", "switches"} of a threaded server that makes @wanted switches a
-    second. Of the servers that can do this, the one with the fewest hops is taken."""
+    second. Of the servers that can do this, takes the one with the fewest hops."""
     name = "load %d" % wanted
     for kept in store.rounds(name):
         return kept

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What `krait record --wall` costs servers: a threaded one at three numbers of task switches a
-second, and one of asyncio. Answers per second of the server's CPU time, and the latency of answers
-at a fixed load. One recording runs all the time and is switched on and off, beside one of CPU time
-alone. Windows of all arms follow each other closely, and two arms of each round are without a
-recording (A/A). The run time of the kernel programs is measured apart, because the kernel's
-statistics take time too."""
+second, and one of asyncio. Measured are the answers per second of the server's CPU time, and the
+latency of answers at a fixed load. A recording with --wall and one of CPU time alone run all the
+time, and are switched on and off. Windows of all arms (kinds of window) follow each other
+closely, and two arms of each round are without a recording (A/A). The run time of the kernel
+programs is measured apart, because the kernel's statistics take time too."""
 
 import contextlib
 import time
@@ -15,8 +15,9 @@ from waits import tools
 
 WINDOW = 0.5
 RATES = (30000, 60000, 120000)  # how many task switches the server makes in a second
-ASYNCIO_RATE = 0.5  # share of the answers that the server can give at most
-# limits of: answers per CPU-second, median latency, p99
+# the load of the asyncio server, as a share of the answers that it can give at most
+ASYNCIO_RATE = 0.5
+# limits of three ratios: answers per CPU second, median latency, p99 latency
 THREADS, ASYNCIO = (0.97, 1.05, 1.05), (0.99, 1.01, 1.02)
 ARMS = ("wall", "off", "again", "cpu")
 
@@ -42,9 +43,9 @@ def one_round(server, recordings, i):
 
 
 def bpf_time(server, recording, n=3):
-    """Returns what the kernel programs take above empty ones: ns per second, ns per answer, ns per
-    switch of the server, and the share of the server's CPU time. Programs at switches of other
-    tasks count too."""
+    """Returns how much more time the kernel programs take than empty programs: ns per second, ns
+    per answer, ns per switch of the server, and the share of the server's CPU time. Programs at
+    switches of other tasks count too."""
     got = []
     with tools.Empty() as empty, recording.on():
         for _ in range(n):
@@ -58,7 +59,8 @@ def bpf_time(server, recording, n=3):
 
 
 def measure(server, name, store, seconds):
-    """Returns (rounds, the mean of bpf_time() before and after the rounds)."""
+    """Measures a server. Returns (rounds, the mean of what bpf_time() returned before and after the
+    rounds)."""
     target = ["-p", str(server.pid)]
     with tools.Recording("--wall", *target) as wall, tools.Recording(*target) as cpu:
         for recording in (wall, cpu):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the measurements of waits: the run time of each of krait's kernel programs beside an
-empty one, recordings that are switched on and off, windows that are kept from run to run, and
-whether a ratio is precise enough to be judged."""
+"""Shared by the measurements of waits: the run time of each of krait's kernel programs compared
+with an empty program, recordings that are switched on and off, windows that are kept from run to
+run, and whether a ratio is precise enough to be judged."""
 
 import contextlib
 import hashlib
@@ -32,13 +32,14 @@ def programs(pid):
     return found
 
 
-names = {}  # number of a program -> its name; a number belongs to one program for ever
+names = {}  # {number of a BPF program: its name}; the kernel gives a number to one program only
 
 
 def name_of(number):
     if number not in names:
         fd = lib.bpf(13, struct.pack("II", number, 0) + bytes(120))  # BPF_PROG_GET_FD_BY_ID
-        names[number] = info(fd)[64:80].split(b"\0")[0].decode()  # bpf_prog_info.name
+        # these bytes are bpf_prog_info.name
+        names[number] = info(fd)[64:80].split(b"\0")[0].decode()
         os.close(fd)
     return names[number]
 
@@ -98,16 +99,16 @@ def kind_of(name):
 
 
 class Spent:
-    """How much more time krait's programs took than an empty program, from when the object is made
-    until end()."""
+    """How much more time krait's programs took than an empty program, from the creation of this
+    object until end()."""
 
     def __init__(self, k, empty):
         self.k, self.empty = k, empty
         self.then = programs(k.pid), empty.now(), time.monotonic()
 
     def end(self):
-        """Sets .seconds, and by name of each BPF program how often (.runs) and how long (.ns) it
-        ran."""
+        """Sets .seconds, and for each BPF program, by its name, how often (.runs) and how long
+        (.ns) it ran."""
         before, bare, at = self.then
         after, bare_2 = programs(self.k.pid), self.empty.now()
         self.seconds = time.monotonic() - at
@@ -126,7 +127,7 @@ class Spent:
         return self
 
     def of(self, kind):
-        """Returns (runs, ns) of the programs of this kind."""
+        """Returns (runs, ns) of all krait programs of this kind."""
         found = [n for n in self.ns if kind_of(n) == kind]
         return max((self.runs[n] for n in found), default=0), sum(self.ns[n] for n in found)
 
@@ -135,9 +136,9 @@ class Spent:
 
 
 class Recording:
-    """krait record, which runs all the time and is switched on and off: its perf events, and the
-    variable without which its programs return at once. A program that returns at once still costs
-    what an empty one does."""
+    """krait record, which runs all the time and is switched on and off: by its perf events, and by
+    the variable `armed`, without which krait's programs return at once. A program that returns
+    at once still costs as much as an empty program."""
 
     def __init__(self, *arguments, settle=0.5):
         self.krait, self.settle = lib.Krait(list(arguments)), settle
@@ -177,8 +178,8 @@ class Recording:
 
 
 class Store:
-    """Rounds of windows, each a line of JSON in a file, so that a measurement that was cut short
-    goes on where it was. Rounds of another krait don't count."""
+    """Keeps rounds of windows in a file, each as a line of JSON, so that a measurement that was cut
+    short can go on. Rounds that were measured with another krait don't count."""
 
     def __init__(self, path):
         self.path = path
@@ -198,8 +199,8 @@ class Store:
 
 
 def more(store, what, seconds, least, make):
-    """Calls @make for one round after the other until the time is over, and there are at least
-    @least. Returns all rounds, also those that were kept."""
+    """Measures more rounds: calls @make until the time is over and there are at least @least
+    rounds. Returns all rounds, also those that were kept from an earlier run."""
     got, end = store.rounds(what), time.monotonic() + seconds
     while time.monotonic() < end or len(got) < least:
         got.append(store.add(what, make(len(got))))
@@ -209,7 +210,7 @@ def more(store, what, seconds, least, make):
 
 
 def order(i, names):
-    """Returns the names in another order for each round."""
+    """Returns the names in an order that differs from round to round."""
     names = list(names)
     at = i // 2 % len(names)
     turned = names[at:] + names[:at]
@@ -224,8 +225,8 @@ def ratio(rounds, value, a, b):
 def judged(what, rounds, value, arms, limit, instead):
     """Returns a row with the ratio of two arms, the first two of @arms: (the recording, without it,
     again without it). A @limit below 1 means that the ratio must be at least that. The ratio
-    counts only if the machine was quiet: the interval of the ratio of the two arms without the
-    recording must be narrower than half of what the limit allows. Otherwise @instead counts, a
+    counts only if the machine was quiet: for the two arms without the recording, the interval of
+    their ratio must be narrower than half of what the limit allows. Otherwise @instead counts, a
     ratio computed from the run time of the kernel programs."""
     on, off, again = arms
     middle, low, high = ratio(rounds, value, on, off)
@@ -272,7 +273,7 @@ def median(values):
 
 
 def interrupt(process):
-    """Ends a profiler as a user would."""
+    """Ends a profiler by SIGINT, as a user would do with Ctrl-C."""
     process.send_signal(signal.SIGINT)
     try:
         process.wait(30)
