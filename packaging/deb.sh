@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# deb.sh: makes Debian packages of these sources in build/deb, for the distribution's release that
-# this machine has. The packages that this needs are listed in packaging/debian/control. Arguments
-# go to dpkg-buildpackage.
+# deb.sh: makes Debian packages of these sources in build/deb, for this machine's release of the
+# distribution. packaging/debian/control lists the packages that this needs. Arguments are passed to
+# dpkg-buildpackage.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=$(make -s version | tr - .)

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# dist.sh: makes all files of a release in build/dist/, with SHA256SUMS. For each architecture: an
-# archive of the static binary with manual page and completions, an rpm package of the same files,
-# and a wheel. For both: a container image. Also the source archive, and as SPDX the contents of the
-# binary of this machine. The same sources give the same bytes in any directory: SOURCE_DATE_EPOCH
-# is the commit's time unless it is given. --native: without arm64.
+# dist.sh: makes all files of a release in build/dist/, with SHA256SUMS. For each architecture these
+# are an archive of the static binary with manual page and completions, an rpm package of the same
+# files, and a wheel. There is one container image for both architectures, a source archive, and a
+# list of what this machine's binary contains (SBOM). The same sources give the same bytes in any
+# directory: SOURCE_DATE_EPOCH is the commit's time unless it is given. --native: leaves out arm64.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dist=build/dist
@@ -44,7 +44,8 @@ mkdir -p $dist $work
 package "$(uname -m)" static make -s STATIC=1
 packaging/sbom.py build/static/stripped/krait "$dist/krait-$version-linux-$(uname -m).spdx.json"
 if [ "${1:-}" != --native ] && [ "$(uname -m)" = x86_64 ]; then
-	# The binary for this machine prints the manual page and the completions.
+	# This machine can't run the other architecture's krait, so its own krait prints the manual page
+	# and the completions.
 	package aarch64 aarch64-linux-gnu tests/setup/cross-arm64.sh -s KRAIT_HERE=build/static/krait
 fi
 packaging/oci.py "$dist/krait-$version.oci.tar" "$version" "${binaries[@]}"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""oci.py FILE VERSION ARCH=BINARY...: an OCI image (image-layout 1.0 in a tar file) from scratch:
-/krait and an empty /tmp, for each architecture. ARCH is as `uname -m` prints it. The same input
-gives the same bytes (SOURCE_DATE_EPOCH). Standard library only."""
+"""oci.py FILE VERSION ARCH=BINARY...: writes an OCI image (image-layout 1.0 in a tar file) with
+/krait and an empty /tmp, for each architecture. ARCH is what `uname -m` prints. The same input
+gives the same bytes (SOURCE_DATE_EPOCH). Uses only Python's standard library."""
 
 import gzip
 import hashlib
@@ -20,13 +20,14 @@ CREATED = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(EPOCH))
 
 
 class Layout:
-    """The files of an OCI image layout."""
+    """Collects the files of an OCI image layout."""
 
     def __init__(self):
         self.files = {"oci-layout": b'{"imageLayoutVersion": "1.0.0"}'}
 
     def blob(self, media_type, data, **more):
-        """Adds a file. Returns the descriptor by which other files refer to it."""
+        """Adds a file to the layout. Returns the descriptor by which other files refer to this
+        file."""
         digest = hashlib.sha256(data).hexdigest()
         self.files["blobs/sha256/" + digest] = data
         return dict({"mediaType": TYPE + media_type, "digest": "sha256:" + digest, "size": len(data)}, **more)
@@ -37,7 +38,8 @@ def as_json(value):
 
 
 def tar_of(files):
-    """Makes a layer. files: {name: (mode, data)}; no data: a directory."""
+    """Returns the bytes of a layer. @files: {name: (mode, data)}; a name without data is a
+    directory."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for name, (mode, data) in sorted(files.items()):
@@ -74,8 +76,8 @@ def main(path, version, *images):
         arch, _, binary = image.partition("=")
         with open(binary, "rb") as f:
             manifests.append(add_image(layout, version, arch, f.read()))
-    # Each architecture's image also has a name of its own, for tools that don't understand a list
-    # of images.
+    # The image of each architecture also has a name of its own, for tools that don't understand a
+    # list of images.
     named = [dict(m, annotations={"org.opencontainers.image.ref.name": m["platform"]["architecture"]}) for m in manifests]
     every = layout.blob("index.v1+json", as_json({"schemaVersion": 2, "mediaType": TYPE + "index.v1+json", "manifests": manifests}))
     named.insert(0, dict(every, annotations={"org.opencontainers.image.ref.name": "latest"}))

@@ -13,8 +13,8 @@ top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 mkdir "$top/SOURCES"
 cp "$archive" "$top/SOURCES"
-# Debian's rpm has other directories than the distributions that the package is for. Without
-# _buildhost the package would have the host's name in it.
+# Debian's rpm uses other directories than the distributions for which the package is made. Without
+# _buildhost the package would contain this host's name.
 rpmbuild -bb --quiet --with binary --target "$arch-linux" --define "_topdir $top" --define "krait_version $version" \
 	--define "_prefix /usr" --define "_mandir /usr/share/man" --define "_buildhost localhost" --define "_binary_payload w9.gzdio" \
 	--define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" --define "_build_id_links none" \

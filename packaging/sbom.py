@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""sbom.py BINARY FILE: writes what is in a static krait as SPDX 2.3 (JSON): the libraries that
-`krait version` names, with their licences. Standard library only."""
+"""sbom.py BINARY FILE: writes the parts of a static krait as SPDX 2.3 (JSON): the libraries that
+`krait version` names, with their licences. Uses only Python's standard library."""
 
 import hashlib
 import json
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-# The libraries that are linked in, each with its licence and where it comes from.
+# The libraries that are linked into krait, each with its licence and its origin.
 LIBRARIES = {
     "zlib": ("Zlib", "https://zlib.net"),
     "zstd": ("BSD-3-Clause OR GPL-2.0-only", "https://github.com/facebook/zstd"),
@@ -22,7 +22,7 @@ LIBRARIES = {
     "SQLite": ("blessing", "https://sqlite.org"),
     "xz": ("LicenseRef-PublicDomain", "https://tukaani.org/xz"),
 }
-# These libraries don't say their versions, so the versions of the compiler's packages are taken.
+# These libraries don't tell their versions, so the versions of the compiler's packages are written.
 UNSAID = {
     "glibc": ("LGPL-2.1-or-later", "https://www.gnu.org/software/libc", "libc6-dev"),
     "libiberty": ("LGPL-2.0-or-later", "https://gcc.gnu.org", "libiberty-dev"),
@@ -30,7 +30,7 @@ UNSAID = {
 
 
 def package_version(name):
-    """Returns the version of Debian's package, if this is Debian."""
+    """Returns the version of the Debian package @name, if this machine runs Debian."""
     done = subprocess.run(["sh", "-c", 'dpkg-query -W -f \'${Version}\' "$1" 2>/dev/null', "sh", name], stdout=subprocess.PIPE)
     return done.stdout.decode() or "NOASSERTION"
 

@@ -77,12 +77,13 @@ def wheel_file(tags):
 
 
 def zip_bytes(members):
-    """members: [(name, mode, data)], in this order. A zip file has no times before 1980."""
+    """Returns a zip file with these members: [(name, mode, data)], in this order. A zip file has no
+    times before 1980."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as z:
         for name, mode, data in members:
             info = zipfile.ZipInfo(name, time.gmtime(max(epoch(), 315532800))[:6])
-            info.create_system = 3  # 3 is Unix: the file's mode counts
+            info.create_system = 3  # 3 means Unix: the file's mode counts
             info.external_attr = (0o100000 | mode) << 16
             info.compress_type = zipfile.ZIP_DEFLATED
             z.writestr(info, data, compresslevel=9)
@@ -90,7 +91,7 @@ def zip_bytes(members):
 
 
 def modules():
-    """Returns the members of the Python package, which calls the program."""
+    """Returns the members of the Python package that calls the program krait."""
     where = os.path.join(ROOT, "packaging", "python")
     return [("krait/" + name, 0o644, read(os.path.join(where, "krait", name))) for name in os.listdir(os.path.join(where, "krait")) if name.endswith(".py")]
 
@@ -113,8 +114,8 @@ def make_wheel(binary, arch, directory):
 
 
 def sources():
-    """Returns the files that git has; in an archive, which has no git, all files except those that
-    make makes."""
+    """Returns the files that git has. In a source archive, which has no git, returns all files
+    except those that make has made."""
     if os.path.exists(os.path.join(ROOT, ".git")):
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, stdout=subprocess.PIPE)
         return sorted(listed.stdout.decode().rstrip("\0").split("\0"))
@@ -133,11 +134,11 @@ def tar_add(tar, name, data, mode=0o644):
 
 def make_sdist(directory):
     stem = "krait_profiler-" + version()
-    # An archive has no git, so its file VERSION alone says which version it is.
+    # A source archive has no git, so only its file VERSION says which version it is.
     instead = {"VERSION": version().encode() + b"\n"}
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
-        # an archive of sources must have this file
+        # a source archive must have this file
         tar_add(tar, stem + "/PKG-INFO", metadata("3.7"))
         for name in sources():
             mode = 0o755 if os.access(os.path.join(ROOT, name), os.X_OK) else 0o644
@@ -153,7 +154,7 @@ def needed():
 
 
 def build():
-    """Returns the path of the stripped static binary."""
+    """Builds the static krait and strips it. Returns its path."""
     if not sys.platform.startswith("linux") or platform.machine() not in TAGS:
         sys.exit("krait runs on Linux on %s alone" % " and ".join(TAGS))
     if subprocess.run(["make", "-s", "STATIC=1", "stripped"], cwd=ROOT).returncode:

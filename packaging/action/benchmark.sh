@@ -22,7 +22,8 @@
 # sudo.
 set -eu
 KRAIT=${KRAIT:-krait}
-MARK='<!-- krait benchmark: ' # the text for a benchmark begins with this, its name and -->
+# the text for a benchmark begins with this mark, the benchmark's name and "-->"
+MARK='<!-- krait benchmark: '
 
 say() { printf 'benchmark.sh: %s\n' "$*" >&2; }
 usage() { sed -n '/^#   bench/,/^#$/s/^# *//p' "$0" >&2; exit 2; }
@@ -48,7 +49,7 @@ record() {
 	done
 	shift $((OPTIND - 1))
 	[ $# -gt 0 ] || usage
-	# the benchmark runs code of the branch, which must not see the tokens
+	# the benchmark runs code of the branch, and this code must not see the tokens
 	unset KRAIT_GITLAB_TOKEN GH_TOKEN
 	find_recorder
 	work=$(mktemp -d)
@@ -68,7 +69,7 @@ record() {
 	"$KRAIT" merge -q "$work"/*.pb.gz -o "$out"
 }
 
-# Only HTTP 404 means that there is no baseline yet.
+# Gets the baseline. Only HTTP status 404 means that there is no baseline yet.
 baseline() {
 	[ $# = 1 ] || usage
 	status=$(printf 'header = "JOB-TOKEN: %s"\n' "$CI_JOB_TOKEN" |
@@ -150,9 +151,10 @@ comment_on_gitlab() {
 		gitlab "$notes" --data-urlencode "body@$1" >/dev/null
 	fi
 }
-# Other users see a command line, so the token isn't in it.
+# Other users can see a command line, so the token isn't in curl's command line.
 gitlab() { printf 'header = "PRIVATE-TOKEN: %s"\n' "$KRAIT_GITLAB_TOKEN" | curl -sSf -K - "$@"; }
-# find_note MARK: reads a line with the user and a line with the notes; prints the note's id.
+# find_note MARK: reads a line with the user and a line with the notes; prints the id of the user's
+# note that has the mark.
 find_note() {
 	python3 -c '
 import json, sys

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """%%krait and %krait in a notebook record the kernel's process while a cell, or a statement, runs.
 The cell then shows where the time went, in one sentence and as a flame graph: an SVG without
-script, which is still there when the notebook is reopened."""
+script, which is still shown when the notebook is opened again."""
 import asyncio
 import contextlib
 import json
@@ -14,22 +14,23 @@ import tempfile
 from . import recording
 
 GIVEN = ("-o", "--output", "--format", "-f", "--folded", "-p", "--pid", "-q", "--quiet", "-h", "--help", "--open", "--")
-MOST_BYTES = 300000  # bytes by which a cell's picture may make a notebook larger
-# Pairs that are tried in turn until the picture is small enough: the least width of a box that is
-# kept (the picture is 1200 wide), and whether boxes keep their tooltips.
+MOST_BYTES = 300000  # by how many bytes a cell's picture may make a notebook larger
+# The pairs are tried in turn until the picture is small enough: the least width of a box that stays
+# (the picture is 1200 wide), and whether boxes keep their tooltips.
 SHAPES = ([(width, True) for width in (0, 0.5, 1, 2)] + [(width, False) for width in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)])
 # Packages whose frames call a cell; these frames are the same for all cells.
 FRAMES = ("IPython", "ipykernel", "ipykernel_launcher", "traitlets", "tornado.platform.asyncio", "asyncio.base_events", "asyncio.events", "asyncio.runners",
           "runpy", os.path.abspath(__file__))
-# Matches the parts of a picture that only its script and krait itself need.
+# Matches the parts of a picture that a notebook doesn't need: those for the picture's script and
+# for krait itself.
 REST = re.compile(r"<metadata\b.*?</metadata>|<script\b.*?</script>| ?The recording is in this file\.", re.DOTALL)
 SIZE = re.compile(r'(<svg [^>]*?) width="[0-9]+" height="[0-9]+"')
 BOX = re.compile(r'<g class="b [^"]*">(<title>[^<]*</title>)<rect x="[^"]*" y="[^"]*" width="([0-9.]+)"[^>]*/>.*?</g>\n?', re.DOTALL)
 
 
 class Failed(Exception):
-    """Raised once the reason has been shown, by IPython after an exception in the cell or by krait.
-    So it has no traceback."""
+    """Raised when the reason has already been shown, by IPython after an exception in the cell or
+    by krait. So it has no traceback."""
 
     def _render_traceback_(self):
         return []
@@ -57,17 +58,17 @@ def load(shell):
             run(shell, line, "")
         else:
             # A comment takes the place of the line %%krait, so that lines have the numbers that the
-            # notebook shows. Another magic has to be in the first line.
+            # notebook shows. If the cell begins with another magic, it stays in the first line.
             run(shell, cell if cell.lstrip().startswith("%%") else "# %%krait\n" + cell, line)
     shell.register_magic_function(krait, "line_cell", "krait")
 
 
 @contextlib.contextmanager
 def numbered(shell):
-    """While this lasts, code that a cell runs as a cell of its own gets the outer cell's number.
-    IPython 9 would give it the next one."""
+    """In a with block, code that a cell runs as another cell gets the number of the outer cell.
+    IPython 9 would give it the next number."""
     compiler, number = shell.compile, shell.displayhook.prompt_count
-    # own: cache() has been replaced already, for a cell that runs this one
+    # own: an outer cell has already replaced cache(), and runs this cell
     cache, own = compiler.cache, "cache" in vars(compiler)
     compiler.cache = lambda code, _=0, **more: cache(code, number, **more)
     try:
@@ -136,8 +137,8 @@ def show(taken):
 
 
 def picture(path):
-    """Returns the flame graph with the widest boxes, as many as fit. None if none fits, or if there
-    is nothing to show."""
+    """Returns the flame graph with as many of the widest boxes as fit. Returns None if no box fits,
+    or if there is nothing to show."""
     svg = os.path.join(os.path.dirname(path), "cell.svg")
     hide = [word for frame in FRAMES for word in ("--hide", frame)]
     subprocess.run([recording.program(), "report", "-o", svg, *hide, path], env=recording.environment(), stdin=subprocess.DEVNULL,
@@ -172,5 +173,6 @@ def smaller(text, width, titled):
 
 
 def stored_bytes(text):
-    """The size in a notebook, which is JSON with each line indented in a list."""
+    """Returns how many bytes the text takes in a notebook's file, which is JSON with each line
+    indented in a list."""
     return len(json.dumps(text, ensure_ascii=False).encode()) + 16 * (text.count("\n") + 1)

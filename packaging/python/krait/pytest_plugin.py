@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""pytest --krait: records the session with its workers (pytest-xdist) and says which tests took the
-CPU time. Each test is an interval of its process, from its setup to its teardown. Its name is the
-label `test` of the samples. The plugin uses no signal of this process. Whatever happens to the
-recording, tests and exit code are the same as without it."""
+"""pytest --krait: records the test session with its workers (pytest-xdist), and says which tests
+took the CPU time. Each test is an interval of its process, from its setup to its teardown. The
+samples in it have the test's name as the label `test`. The plugin uses no signal of this
+process. Whatever happens to the recording, tests and exit code are the same as without it."""
 import glob
 import json
 import os
@@ -38,7 +38,7 @@ def pytest_configure(config):
 class Tests:
     """Writes an interval for each test that this process runs."""
 
-    # kept here, because a test may put another clock in its place
+    # the clock is kept here, because a test may put another function in its place
     now = staticmethod(time.monotonic_ns)
 
     def __init__(self, path):
@@ -50,8 +50,8 @@ class Tests:
         yield
         try:
             line = {"pid": pid, "begin": begin, "end": self.now(), "labels": {"test": name_of(item)}}
-            # Opened each time: a test may close descriptors that it doesn't know, and get the
-            # number for its own file.
+            # The file is opened each time, because a test may close descriptors that it doesn't
+            # know, and then get the same number for a file of its own.
             fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
             try:
                 os.write(fd, (json.dumps(line) + "\n").encode())
@@ -66,8 +66,8 @@ def name_of(item):
 
 
 class Session:
-    """The recording, and what the plugin prints about it. Only the process that the user started
-    has a recording."""
+    """The recording of a session, and what the plugin prints about it. Only the process that the
+    user started has a recording."""
 
     def __init__(self, config):
         self.config = config
@@ -152,7 +152,8 @@ def seconds(ns):
 
 
 def rows(page):
-    """Returns lines for the user: the tests that took most, each with its hottest line of code."""
+    """Returns lines for the user: the tests that took most CPU time, each with its hottest line of
+    code."""
     everything = recording.report(page, "--by", "test")
     if "shares" not in everything:
         raise OSError("krait report can't read it")
@@ -172,7 +173,7 @@ def rows(page):
 
 def hottest(page, share):
     name = share["name"]
-    # A name with one of these characters is a glob for krait, in which a backslash escapes.
+    # krait takes a name with one of these characters for a glob, in which a backslash escapes.
     pattern = glob.escape(name.replace("\\", "\\\\")) if set(name) & set("*?[") else name
     own = [line for line in recording.report(page, "--label", "test=" + pattern).get("your_lines", ()) if not line["file"].startswith("<")]
     if not own:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs `krait record` in the background, on this very process and its children."""
+"""Runs `krait record` in the background, which records this very process and its children."""
 import json
 import os
 import shutil
@@ -9,13 +9,14 @@ import sysconfig
 import tempfile
 import time
 
-START_S = 60  # how long krait may take to begin to sample
+START_S = 60  # how long krait may take until it samples
 END_S = 60  # how long krait may take to end after a signal; it waits for names for 30 s at most
 MOST_WORDS = 4000
 
 
 def program():
-    """Returns the krait that is installed beside this Python, else that of PATH."""
+    """Returns the path of the krait that is installed beside this Python, else of the krait on
+    PATH."""
     own = sysconfig.get_path("scripts") or ""
     found = os.environ.get("KRAIT") or shutil.which("krait", path=own) or shutil.which("krait")
     if not found:
@@ -24,7 +25,7 @@ def program():
 
 
 def report(path, *args):
-    """Returns what `krait report --json` says of a file; {} if there is none."""
+    """Returns what `krait report --json` says of the file @path; {} if there is no report."""
     done = subprocess.run([program(), "report", "--json", *args, path], env=environment(),
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     try:
@@ -34,14 +35,14 @@ def report(path, *args):
 
 
 def environment():
-    """The environment without sudo's variables: krait reads and writes files as this process's own
-    user, not as the caller of sudo."""
+    """Returns the environment without sudo's variables, so that krait reads and writes files as
+    this process's own user, not as the caller of sudo."""
     return {name: value for name, value in os.environ.items() if not name.startswith("SUDO_")}
 
 
 class Recording:
-    """krait samples once begin() has returned. Nothing is raised: .error says what went wrong, and
-    the recorded program goes on."""
+    """Runs a krait that samples from the moment in which begin() returns. No method raises an
+    exception: .error says what went wrong, and the recorded program goes on."""
 
     def __init__(self, output, *options):
         self.output = output
@@ -60,8 +61,9 @@ class Recording:
         try:
             # pylint: disable=consider-using-with # it lives as long as the recording
             self.said = tempfile.TemporaryFile()
-            # A session of its own: Ctrl-C in the terminal is for this process, which then ends
-            # krait. krait's messages go to a file, because a pipe that nobody reads would fill up.
+            # krait has a session of its own: Ctrl-C in the terminal reaches only this process,
+            # which then ends krait. krait's messages go to a file, because a pipe that nobody reads
+            # would fill up.
             self.process = subprocess.Popen(
                 [program(), "record", "-v", "--color", "never", "-p", str(os.getpid()), "-o", self.output, *self.options],
                 env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.said, start_new_session=True)
@@ -98,13 +100,13 @@ class Recording:
 
     def said_all(self):
         """Returns krait's messages so far."""
-        # pread() is used because krait shares the file's offset.
+        # krait shares this file's offset, so pread() is used, which doesn't move the offset.
         data = os.pread(self.said.fileno(), os.fstat(self.said.fileno()).st_size, 0)
         return data.decode("utf-8", "replace").strip()
 
     def words(self):
-        """Returns the messages to show. If there are many: only the warnings, and the end, where an
-        error stands."""
+        """Returns krait's messages that are to be shown. If there are too many, these are only the
+        warnings and the end, where an error stands."""
         said = self.said_all()
         if len(said) <= MOST_WORDS:
             return said
