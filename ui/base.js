@@ -56,7 +56,7 @@ function scaled(v, unit) {
 }
 
 /**
- * A value with its unit, as src/picture/markup.c writes it.
+ * Returns a value with its unit as text, as src/picture/markup.c writes it.
  * @param {number} v @param {string} unit @returns {string}
  */
 export function quantity(v, unit) {
@@ -94,8 +94,9 @@ export const counted = (n, one, many) => grouped(n) + '\u00a0' +
 	(n === 1 ? one : many || one + 's');
 
 /**
- * Returns a function that keeps its last answer. While a reader drags a range of time, the same
- * question is asked many times.
+ * Returns a function that keeps its last result: if it is called again with equal @asked, it
+ * returns this result without calling @make. While a reader drags a range of time, many results are
+ * asked for again and again.
  * @template T
  * @returns {(asked: unknown[], make: () => T) => T}
  */
@@ -131,7 +132,7 @@ export function columns(s) {
 }
 
 /**
- * The longest beginning of a text that takes at most @limit columns.
+ * Returns the longest beginning of a text that takes at most @limit columns.
  * @param {string} s @param {number} limit
  */
 export function fit(s, limit) {
@@ -148,18 +149,19 @@ export function fit(s, limit) {
 }
 
 /**
- * Sets a mark in the browser's performance timeline, by which anyone can time the page.
+ * Sets a mark in the browser's performance timeline, by which tests and readers can measure the
+ * page's speed.
  * @param {string} name
  */
 export function mark(name) {
 	performance.mark(name);
 }
 
-const SLICE = 12; // milliseconds of work at a time
+const SLICE = 12; // milliseconds of work before the browser gets a turn
 let sliceEnd = 0;
 /**
- * True if the current slice is over. Long work is done in slices, so that the page can react to
- * readers in between.
+ * Returns true if the current slice of work is over. Long work is done in slices, so that the page
+ * can react to its reader between two slices.
  */
 export const sliceOver = () => performance.now() > sliceEnd;
 

@@ -15,7 +15,7 @@ import {WAIT_STATES, isOfWaits, stateIndex, waitsIn} from './waits.js';
 /** @typedef {import('./flame.js').Flame} Flame */
 
 /**
- * The share of a box that its function took itself.
+ * Returns the share of a box's value that is its function's own value.
  * @param {Flame} of @param {number} node
  */
 function ownShare(of, node) {
@@ -23,7 +23,7 @@ function ownShare(of, node) {
 		return selfOf(of.tree, node) / (valueOf(of.tree, node) || 1);
 	if (of.tree.depth[node] > 1)
 		return 0;
-	// the first box of both pictures of a sandwich is the chosen function itself
+	// the first box of each of a sandwich's two pictures is the chosen function itself
 	return of === flame ? 1 : selfOf(flame.tree, 1) / (valueOf(flame.tree, 1) || 1);
 }
 
@@ -104,7 +104,7 @@ function votesOf(t, by) {
 const NAMED = 10; // how many groups the legend names; there is a fill for each
 
 /**
- * Legend of the largest groups.
+ * Returns the legend of the largest groups.
  * @param {string[]} names
  * @param {(name: string, i: number) => string} fill
  * @returns {Array<[string, string[]]>}
@@ -119,14 +119,16 @@ function groupLegend(names, fill) {
 }
 
 /**
- * Says what the colours in the timeline mean.
+ * Returns the legend of the timeline's colours.
  * @returns {Array<[string, string[]]>}
  */
 function laneLegend() {
 	return laneMode() === 'state' ? stateLegend() : gilLegend();
 }
 
-/** Returns what the colours of the timeline stand for. */
+/**
+ * Returns which states the colours of the timeline stand for: those of threads or those of the GIL.
+ */
 const laneMode = () => isOfWaits(page.data.header, state.value) ? 'state' : 'gil';
 
 /** @returns {Array<[string, string[]]>} */
@@ -176,8 +178,8 @@ function samplesOf(of, node) {
 		return {count: -1, selfCount: -1};
 	const {data, whole} = page;
 	if (of.tree !== whole) {
-		// a sum of values doesn't tell how many samples there were, unless all samples have
-		// the same value
+		// the sum of the values tells the number of samples only if all samples have the
+		// same value
 		const one = data.samples && data.samples.each[state.value] || NaN;
 		return {count: valueOf(of.tree, node) / one,
 			selfCount: selfOf(of.tree, node) / one};
@@ -206,7 +208,7 @@ function linesOf(node) {
 
 /**
  * Returns the garbage collector's part of a box's value and of its samples, with the code that the
- * collector called. -1: it isn't known, or this kind of picture doesn't show it.
+ * collector called. -1: this part isn't known, or this kind of picture doesn't show it.
  * @param {Flame} of @param {number} node
  */
 function collectedIn(of, node) {

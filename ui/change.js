@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What readers can change, and what is then shown again: nearly all buttons, rows and keys end
-// here.
+// What readers can change, and which parts of the page are then shown again: nearly all buttons,
+// rows and keys call functions of this module.
 
 import {byId, counted, mark, percent} from './base.js';
 import {showCrumbs} from './controls.js';
@@ -16,7 +16,8 @@ import {WORDS, above, flame, isHidden, moduleOf, nodeSums, page, picture, shown,
 // Shows the state on the page.
 
 /**
- * Does something that changes the picture, and marks when it is done.
+ * Calls @what, which changes the picture. Sets a mark in the performance timeline when that is
+ * done.
  * @param {() => void} what
  */
 export function answer(what) {
@@ -27,7 +28,8 @@ export function answer(what) {
 }
 
 /**
- * The box of a tree in time order that is in the same place as box @i of the tree @was.
+ * Returns the box of the current tree (in time order) that is in the place of box @i of the earlier
+ * tree @was.
  * @param {import('./tree.js').Tree} was
  * @param {number} i
  * @param {number} none the result if there is no such box
@@ -66,7 +68,7 @@ export function placeInTime(row) {
 		const from = t.at[k], value = valueOf(t, k);
 		if (t.depth[k] !== row || middle < from || middle >= from + value)
 			continue;
-		// numbers in an address have nine digits
+		// An address has only nine digits of a number, so smaller differences mean nothing.
 		const off = 2e-9 * all, [left, right] = [a * all - from, b * all - from];
 		Object.assign(flame, {zoom: k, a: left > off ? left / value : 0,
 			b: right < value - off ? right / value : 1});
@@ -90,7 +92,8 @@ function detail() {
 	picture();
 	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0),
 		focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
-	// In this window the box that was zoomed to is too narrow to be in the new tree.
+	// In the window that is drawn now, the box that was zoomed to is too narrow to be in the
+	// new tree.
 	if (zoom && !flame.zoom)
 		Object.assign(flame, {a: from / all, b: to / all});
 	flame.draw();
@@ -105,11 +108,11 @@ function detailSoon() {
 }
 
 let saveTimer = 0;
-/** Writes the state into the page's address, so that a link keeps the view. */
+/** Writes the state into the page's address, so that a link to the page keeps the view. */
 export function saveSoon() {
 	clearTimeout(saveTimer);
 	saveTimer = setTimeout(() => {
-		// the state in the address hasn't been read yet
+		// the state in the address hasn't been read yet, and must not be overwritten
 		if (page.early || !page.data.samples)
 			return;
 		history.replaceState(null, '', '#' + writeState(state, flame, above, page.data));
@@ -203,8 +206,8 @@ export function change(set, then) {
 }
 
 /**
- * Makes the trees again. The chosen group may have another number in them, or be gone, so it is
- * searched for.
+ * Makes the trees again. The chosen group may have another number in the new trees, or be gone, so
+ * this function searches for it.
  */
 export function restructure() {
 	const group = state.chosen >= page.data.functions.length ?
@@ -216,7 +219,7 @@ export function restructure() {
 }
 
 /**
- * Changes the state in a way that needs another tree.
+ * Calls @set, which changes the state in a way that needs another tree, and shows the page again.
  * @param {() => void} set
  */
 export function reshape(set) {
@@ -228,7 +231,7 @@ export function reshape(set) {
 
 /**
  * Calls @make, which may replace the tree by another tree of the same functions. Afterwards the
- * same box is zoomed to, and the keyboard is on the same box.
+ * picture is zoomed to the same box as before, and the keyboard is on the same box.
  * @param {() => void} make
  */
 export function keepPlace(make) {
@@ -337,7 +340,7 @@ export function setView(view) {
 	});
 }
 
-/** Returns the function with the highest own time. */
+/** Returns the function with the largest own value. */
 function hottest() {
 	const {functions, stacks} = page, self = new Float64Array(functions.length);
 	for (let i = 1; i < stacks.n; i++)

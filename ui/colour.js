@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Fills of boxes. A family is a kind of code, its members are shades. Both are those of
-// src/picture/svg/svg.css: p the project's own code, q packages, s the standard library, i imports,
-// n native, k kernel, j JIT code, g garbage collector, m marks such as [incomplete], r root frames
-// made by grouping. Text on each fill has a contrast of at least 4.5:1. Families also differ in
-// lightness, for readers who can't see red, green or blue. tests/golden/page.py computes the
-// contrasts and the differences.
+// Fills of boxes. A family of colours stands for a kind of code, and has several shades. Families
+// and shades are those of src/picture/svg/svg.css: p the project's own code, q packages, s the
+// standard library, i imports, n native, k kernel, j JIT code, g garbage collector, m marks such as
+// [incomplete], r root frames made by grouping. Text on each fill has a contrast of at least 4.5:1.
+// Families also differ in lightness, for readers who can't see red, green or blue.
+// tests/golden/page.py computes the contrasts and the differences.
 
 /** @typedef {import('./data.js').Fn} Fn */
 
@@ -52,7 +52,7 @@ export const onScheme = (f) => dark.addEventListener('change', () => {
 });
 
 /**
- * Uses light colours, for paper.
+ * With @on, uses the light colours, for paper; else the colours of the reader's scheme.
  * @param {boolean} on
  */
 export function forPaper(on) {
@@ -64,7 +64,7 @@ export function family(f) {
 	return f.root ? 'r' : f.imports ? 'i' : f.kind ? 'pnkjgm'[f.kind] : 'pqs'[f.origin];
 }
 
-/** The entries of the legend of kinds. */
+/** The entries of the legend that explains the kinds of code. */
 export const FAMILIES = [['p', 'your code'], ['q', 'packages'], ['s', 'standard library'],
 	['i', 'imports'], ['n', 'native'],
 	['j', 'JIT code'], ['k', 'kernel'], ['g', 'garbage collector'], ['m', 'marks']];
@@ -76,7 +76,8 @@ export function kindName(f) {
 }
 
 /**
- * The family of the colour shows the kind of code. The module selects the shade in the family.
+ * Returns the fill of a function's boxes. The family of the colour shows the kind of code; the
+ * module selects the shade in the family.
  * @param {Fn} f
  */
 export function fillOf(f) {
@@ -86,7 +87,7 @@ export function fillOf(f) {
 /** @param {string} name */
 export const familyFills = (name) => FILLS[scheme][name];
 
-/** Text on each of these fills has a contrast of at least 4.5:1. */
+/** Fills for the states of the GIL. Text on each of them has a contrast of at least 4.5:1. */
 const STATES_OF_GIL = {light: {held: '#9ed8ab', waiting: '#ffb27d', released: '#8dbdf2',
 	none: '#e4e4e7', unknown: '#c6c6cb'},
 	dark: {held: '#1f5c2e', waiting: '#8a4603', released: '#1d4a80', none: '#34343a',
@@ -97,11 +98,11 @@ const GIL_IN_LANES = {light: {held: '#2b8a3e', waiting: '#e8590c', released: '#1
 	dark: {held: '#69db7c', waiting: '#ff922b', released: '#74c0fc', none: '#909296',
 		unknown: '#909296'}};
 
-/** The states of the GIL that are coloured. */
+/** The states of the GIL that have a colour. */
 export const GIL = Object.keys(GIL_IN_LANES.light);
 
 /**
- * Returns the fill in the timeline, on which there is no text.
+ * Returns the fill for a state of the GIL in the timeline, where no text stands on it.
  * @param {string} state
  */
 export const laneFill = (state) =>
@@ -148,13 +149,14 @@ const APART = split({
 export const nthFill = (i) => APART[scheme][Math.min(i, APART[scheme].length - 1)];
 
 const STEPS = 255;
-/** @type {Map<string, Map<string, string[]>>} */
 // Ramps, by the colours of both ends. There are two levels of maps, because joining both colours to
 // one key would cost more than everything else that a box's colour needs.
+/** @type {Map<string, Map<string, string[]>>} */
 const ramps = new Map();
 
 /**
- * Returns all colours between two. They are computed once, because a picture asks for thousands.
+ * Returns all colours between two colours. They are computed once, because a picture asks for
+ * thousands.
  * @param {string} from @param {string} to
  */
 function ramp(from, to) {
@@ -173,7 +175,7 @@ export function mix(from, to, share) {
 }
 
 /**
- * Returns the colour of a share, from nothing to everything.
+ * Returns the colour of a share, which is from 0 to 1.
  * @param {number} share
  */
 export function heat(share) {

@@ -104,7 +104,7 @@ async function block(id) {
 }
 
 /**
- * Unpacks in slices, which Response.arrayBuffer() wouldn't do.
+ * Unpacks a stream in slices of work, which Response.arrayBuffer() wouldn't do.
  * @param {ReadableStream<Uint8Array>} stream
  */
 async function unpacked(stream) {
@@ -252,7 +252,8 @@ export async function readView() {
 	const b = await block('krait-view'), end = b.indexOf(10);
 	const header = JSON.parse(new TextDecoder().decode(b.subarray(0, end)));
 	const functions = readFunctions(header);
-	header.stored = header.values.length; // how many values the file has
+	// number of values in the file, before wall time is added
+	header.stored = header.values.length;
 	addWall(header);
 	const none = new Int32Array(0);
 	/** @type {Data} */

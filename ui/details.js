@@ -27,7 +27,7 @@ import {kindName} from './colour.js';
  */
 
 /**
- * Returns "app.py:42".
+ * Returns the place of a function, such as "app.py:42".
  * @param {Fn} f
  */
 export function place(f) {
@@ -37,7 +37,7 @@ export function place(f) {
 /** @param {Numbers} n */
 const hasCount = (n) => !Number.isNaN(n.count);
 
-/** @param {Numbers} n if the value is the count itself, it is shown once */
+/** @param {Numbers} n of a box; true: the value isn't the count itself, so both are shown */
 const hasValue = (n) => n.type !== n.counted || !hasCount(n);
 
 /** @param {string} name @param {number} value @param {number} count @param {Numbers} n */
@@ -54,8 +54,8 @@ function row(name, value, count, n) {
 }
 
 /**
- * How often, how long at most, and how long the median wait was. Since a sample may be several
- * waits, the first two are bounds.
+ * Returns three cells: the number of waits, the longest wait, and the median wait. Since a sample
+ * may be several waits, the number and the longest are only bounds.
  * @param {import('./waits.js').Wait} w
  */
 function waitCells({count, longest, median}) {

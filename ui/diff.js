@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a page of two recordings shows of a box: its colour, its two bars, its details; and what the
-// header and the legend say.
+// What a page of two recordings shows of a box: its colour, its two bars, its details. Also what
+// the page's header and legend say.
 
 import {byId, el, fit} from './base.js';
 import {inks, kindName, mix} from './colour.js';
@@ -15,16 +15,16 @@ import {flame, nodeSums, page, state, valueName} from './view.js';
 /** @typedef {import('./flame.js').Flame} Flame */
 /** @typedef {import('./sides.js').Cost} Cost */
 
-// Bits of a verdict, as in src/picture/html/html_diff.h. SELF: the own cost of a function changed
-// by more than noise; TOTAL: its total cost did. Twice each value is the bit for the share of that
-// cost.
+// Bits of a verdict (whether a function changed by more than noise), as in
+// src/picture/html/html_diff.h. SELF: the function's own cost changed; TOTAL: its total cost
+// changed. Twice each value is the bit for the share of that cost.
 export const SELF = 1, TOTAL = 4;
 /** @param {number} verdict @param {number} which */
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);
 
 /**
- * Can the verdicts be used for what is shown? They were made for whole recordings. If filters are
- * set, they say nothing.
+ * Can the verdicts (which costs changed by more than noise) be used for what is shown? They were
+ * made for whole recordings, and say nothing if filters are set.
  */
 export const judged = () => !isFiltered(state.filter) && state.value === page.data.header.value &&
 	state.library === 'shown';
@@ -38,7 +38,7 @@ export const verdictOf = (f) => judged() && f >= 0 ? page.data.header.diff.chang
 const byShare = () => sharesOnly(page.data, state.value);
 
 /**
- * The direction of the change, from -1 (gone) to 1 (new).
+ * Returns the direction of a box's change, from -1 (gone) to 1 (new).
  * @param {Flame} of @param {number} node
  */
 function lean(of, node) {
@@ -54,7 +54,7 @@ function divergent(x) {
 }
 
 /**
- * The fill is pale if the function's change may be noise.
+ * Returns the fill of a box, which is pale if its function's change may be noise.
  * @param {Flame} of @param {number} node
  */
 export function changeFill(of, node) {
@@ -76,7 +76,8 @@ export function changeLegend(more) {
 }
 
 /**
- * Returns the lengths of a box's two bars; the longer bar has length 1.
+ * Returns the lengths of a box's two bars, for the cost before and after; the longer bar has length
+ * 1.
  * @param {Flame} of @param {number} node @returns {[number, number]}
  */
 export function barsOf(of, node) {
@@ -126,7 +127,7 @@ export function showChange(of, node, x, y) {
 }
 
 /**
- * Text for the box that the keyboard is on.
+ * Returns the spoken text for the box that the keyboard is on.
  * @param {Flame} of @param {number} node
  */
 export function spokenChange(of, node) {

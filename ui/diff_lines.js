@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The lines of a function in a page of two recordings: the cost of each before and after. The two
-// sides number lines differently, so lines with the same text are one row. A line whose text isn't
-// known has its own row. If no text is known at all, lines with the same number are one row.
+// The lines of a function in a page of two recordings: the cost of each line before and after. The
+// two sides number lines differently, so lines with the same text are one row. A line whose text
+// isn't known has its own row. If no text is known at all, lines with the same number are one row.
 
 import {el} from './base.js';
 import {indentation, lineSums, putLines, sourceNote} from './lines.js';
@@ -18,7 +18,7 @@ import {nodeSums, page, state} from './view.js';
 const MOST = 500; // the most rows
 
 /**
- * The text of a function's file on one side.
+ * Returns the source text of a function's file on one side.
  * @param {number} f @param {number} side
  */
 function sourceOf(f, side) {
@@ -27,7 +27,7 @@ function sourceOf(f, side) {
 }
 
 /**
- * Lines with time, in the order of the file.
+ * Returns a function's lines that have a value, in the order of the file.
  * @param {number} f @param {number} side @returns {Side[]}
  */
 function linesOfSide(f, side) {
@@ -40,7 +40,7 @@ function linesOfSide(f, side) {
 
 /**
  * Pairs lines by their text. The lines of the longest common subsequence of both texts are pairs.
- * Every other line is alone.
+ * Every other line has a row of its own.
  * @param {Side[]} before @param {Side[]} after @returns {Pair[]}
  */
 function byText(before, after) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The tables of a page of two recordings: each row's cost before and after, its change, and whether
-// that is more than noise. As in the terminal, native code counts for the own cost of its Python
-// caller.
+// the change is more than noise. As in the terminal, native code counts for the own cost of its
+// Python caller.
 
 import {el} from './base.js';
 import {choose, filterBy, lookFor} from './change.js';
@@ -18,8 +18,8 @@ import {page, state} from './view.js';
  */
 
 /**
- * Returns the grouping by name for a key of labels. Numbers of threads and processes differ from
- * run to run, names don't.
+ * Returns the key of labels by which rows are grouped: for threads and processes the grouping by
+ * name, because their numbers differ from run to run, and names don't.
  * @param {string} key of labels
  */
 const lasting = (key) => key === 'thread' ? THREAD_NAME : key === 'process' ? PROGRAM : key;
@@ -103,7 +103,8 @@ function changeCell(c, sure, most) {
 }
 
 /**
- * As in the terminal's table: changes beyond noise first, then by the size of the change.
+ * Orders rows as the terminal's table does: changes beyond noise come first; then larger changes
+ * come first.
  * @param {string} key 'self' or 'total' @returns {(a: any, b: any) => number}
  */
 function byChange(key) {
@@ -126,7 +127,7 @@ export function changeTable() {
 		kind.of().flatMap((k) => labelChanges(lasting(k), title(k)));
 	const most = (/** @type {string} */ key) =>
 		rows.reduce((a, r) => Math.max(a, r.cost[key].before, r.cost[key].after), 0);
-	const here = name === 'functions' && judged(); // noise is judged for functions only
+	const here = name === 'functions' && judged(); // only functions are judged against noise
 	const longest = {self: most('self'), total: most('total')};
 	showRows(rows, {
 		order: byChange,

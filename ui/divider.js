@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The line between the picture and the tables. It can be moved by mouse, finger or keys if source
-// text needs more room.
+// The line between the picture and the tables. A reader can move it by mouse, finger or keys, for
+// example to give source text more room.
 
 import {byId} from './base.js';
 import {saveSoon} from './change.js';
 import {above, flame, state} from './view.js';
 
-const NARROWEST = 240, KEY_STEP = 32; // in pixels: the least width of each side, and a key's step
+// in pixels: the least width of each side, and how far a key moves the divider
+const NARROWEST = 240, KEY_STEP = 32;
 
 const most = () => Math.max(byId('side').parentElement.clientWidth - NARROWEST, NARROWEST);
 
-/** Places the divider where state.side says; if that is 0, where the style sheet says. */
+/** Places the divider where state.side says; if state.side is 0, where the style sheet says. */
 export function placeDivider() {
 	const main = byId('side').parentElement,
 		width = state.side && Math.min(Math.max(state.side, NARROWEST), most());
@@ -35,7 +36,7 @@ function drawTo(width) {
 
 export function listenDivider() {
 	const e = byId('divider');
-	let off = 0; // distance of the pointer from the edge of the tables
+	let off = 0; // distance of the pointer from the left edge of the tables
 	e.addEventListener('pointerdown', (/** @type {PointerEvent} */ p) => {
 		off = byId('side').getBoundingClientRect().left - p.clientX;
 		e.setPointerCapture(p.pointerId);

@@ -12,8 +12,8 @@ import {children, valueOf} from './tree.js';
 /** @typedef {import('./data.js').Fn} Fn */
 
 export const ROW = 18;
-const LEAST = 0.4; // pixels; a narrower box isn't drawn
-const ON_PAPER = 1800; // the most rows that are printed
+const LEAST = 0.4; // in pixels; a narrower box isn't drawn
+const ON_PAPER = 1800; // at most so many rows are printed
 
 /**
  * @typedef {object} FlameHooks
@@ -40,11 +40,11 @@ export class Flame {
 		this.sheet = scroller.querySelector('.sheet');
 		this.flip = false;
 		this.zoom = 0;
-		this.a = 0; // .a, .b: which part of the zoomed box is shown
+		this.a = 0; // .a, .b: the beginning and the end of the shown part of the zoomed box
 		this.b = 1;
 		this.focus = -1;
-		// index of the box of the function that the sandwich view is about; -1: another
-		// view
+		// the box of the function that a sandwich is about, as an index; -1: the view isn't
+		// a sandwich
 		this.middle = -1;
 		/** @type {Uint8Array|null} */
 		this.hit = null;
@@ -116,9 +116,8 @@ export class Flame {
 		const scale = width / Math.max(this.b - this.a, 1e-12), start = -this.a * scale;
 		const todo = [this.zoom, start, scale],
 			perValue = scale / (valueOf(t, this.zoom) || 1);
-		// Boxes that are too narrow can only be left out here if the widest boxes come
-		// first. In any other order each box keeps its width, and the next box begins
-		// behind it.
+		// The loop may leave out narrow boxes only if the widest boxes come first. In any
+		// other order each box keeps its width, and the next box begins behind it.
 		const least = this.order === children ? LEAST / perValue : 0;
 		while (todo.length) {
 			const w = todo.pop(), x = todo.pop(), i = todo.pop();
@@ -240,7 +239,7 @@ export class Flame {
 	}
 
 	/**
-	 * The box at a place in the canvas; -1: none.
+	 * Returns the box at a place in the canvas; -1: there is none.
 	 * @param {number} x @param {number} y
 	 */
 	at(x, y) {
@@ -295,7 +294,7 @@ export class Flame {
 		}));
 	}
 
-	/** Returns how far the picture can be scrolled. */
+	/** Returns how many pixels the picture can be scrolled. */
 	most() {
 		return Math.max(this.rows * ROW - this.height, 0);
 	}

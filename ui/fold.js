@@ -19,7 +19,7 @@ import {moduleOf} from './view.js';
 // the trunk has this many rows, or if so many wide rows are library code.
 const TRUNK = 0.95, ROWS = 25;
 const FEW = 2; // a trunk (the calls that nearly all samples share) with fewer boxes isn't folded
-const NAMES_OF = 3; // how many packages a box names, as in krait report --tree
+const NAMES_OF = 3; // how many packages the name of a folded box has, as in krait report --tree
 
 /**
  * Returns the boxes below box @start, each the caller of the next, that have at least @share of
@@ -124,7 +124,7 @@ function runsIn(t, functions, library, rank, of, self) {
 }
 
 /**
- * Joins runs of boxes that became one box.
+ * Joins the runs (frames that a box stands for) of boxes that became one box.
  * @param {Map<number, Run>} runs @param {Int32Array} of
  */
 function joined(runs, of) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who waited for whom: a table above the other tables, while a value of the GIL or of locks is
-// shown. For the GIL, a holder's samples say how long other threads waited. The table divides that
-// time between the threads that waited in the same 10 ms, or while the holder itself waited, as
-// src/view/waits/gil.c does. For locks, the labels of samples say who waited.
+// The table of which thread waited for which. It is above the other tables while a value of the GIL
+// or of locks is shown. For the GIL, a holder's samples say how long other threads waited. The
+// table divides that time between the threads that waited in the same 10 ms, or while the holder
+// itself waited, as src/view/waits/gil.c does. For locks, the labels of samples say which thread
+// waited.
 
 import {byId, el, lastAnswer, percent, quantity, refill} from './base.js';
 import {legend} from './boxes.js';
@@ -13,7 +14,8 @@ import {LOCKS, lengthsOf, partIn, timeValue, waitValue} from './waits.js';
 
 /** @typedef {import('./data.js').Data} Data */
 
-const MOST_WAITERS = 6, MOST_HOLDERS = 4; // the most threads with a row or a column of their own
+// at most so many threads have a row or a column of their own
+const MOST_WAITERS = 6, MOST_HOLDERS = 4;
 const WINDOW = 1e7; // ns
 
 /**
@@ -68,7 +70,7 @@ function seriesOf(waits) {
 }
 
 /**
- * Returns the sum of @at - t over all times t before @at.
+ * Returns the sum of @at - t, over all t in @times that are before @at.
  * @param {Float64Array} times @param {Float64Array} sums @param {number} at
  */
 function afterEach(times, sums, at) {
@@ -84,7 +86,7 @@ function afterEach(times, sums, at) {
 }
 
 /**
- * How long the waits were in a span of time, in sum.
+ * Returns the sum of the waits in a span of time.
  * @param {Series|undefined} s @param {number} from @param {number} to
  */
 function waitedIn(s, from, to) {
@@ -93,8 +95,8 @@ function waitedIn(s, from, to) {
 }
 
 /**
- * The threads with the largest sums, and for each thread its index among them; threads with smaller
- * sums have the index behind the last one.
+ * Returns the threads with the largest sums, and for each thread its index among these. Threads
+ * with smaller sums have the index behind the last one.
  * @param {Float64Array} sums @param {number} most
  */
 function largestOf(sums, most) {
@@ -108,7 +110,7 @@ function largestOf(sums, most) {
 }
 
 /**
- * Numbers the threads of label sets.
+ * Gives each thread of the label sets a number.
  * @param {Data} d
  */
 function threadsOf(d) {
@@ -184,7 +186,10 @@ function makePairs(d) {
 
 const lastPairs = /** @type {typeof lastAnswer<Pairs>} */ (lastAnswer)();
 
-/** Tells which samples the table counts: samples in the chosen range and of the chosen process. */
+/**
+ * Returns 1 for each sample that the table counts, in the chosen range and of the chosen process;
+ * null: it counts all samples.
+ */
 function countedSamples() {
 	const {labels, range} = state.filter, of = Object.fromEntries(
 		Object.entries(labels).filter(([k]) => ['process', 'pid', PROGRAM].includes(k)));
@@ -192,8 +197,9 @@ function countedSamples() {
 }
 
 /**
- * Sums in ns by row: .cells: by column, the last number for threads without a column; .nobody: time
- * in which no holder was seen. The last row is for threads that aren't known.
+ * Returns the sums of each row in ns. .cells: by column; the last number is for threads without a
+ * column. .nobody: time in which no holder was seen. The last row is for waiting threads that
+ * aren't known.
  * @param {Data} d @param {Pairs} p @param {Uint8Array|null} pass
  */
 function sumPairs(d, p, pass) {
@@ -224,8 +230,8 @@ function sumPairs(d, p, pass) {
 }
 
 /**
- * Sums waits for locks, with a result like that of sumPairs(). .nobody: waits of which it isn't
- * known who ended them.
+ * Sums waits for locks. The result has the form of that of sumPairs(). .nobody: time of waits that
+ * nobody is known to have ended.
  * @param {Data} d @param {Uint8Array|null} pass
  */
 function sumLocks(d, pass) {
@@ -254,8 +260,8 @@ function sumLocks(d, pass) {
 }
 
 /**
- * Shows where a thread waited, or what the thread did while other threads waited for it. When
- * called for the same thread again, shows all samples again.
+ * Shows where a thread waited, or what the thread did while other threads waited for it. A second
+ * call for the same thread shows all samples again.
  * @param {string} type of value @param {string} thread
  */
 function showThread(type, thread) {
@@ -275,7 +281,7 @@ const withoutTid = (/** @type {string} */ name) => name.replace(/ \(tid \d+\)$/,
 /** @typedef {{names: string[], rows: number[], columns: number[]}} Threads as in Pairs */
 
 /**
- * A thread's name; if other threads have the same name, the thread's number.
+ * Returns a thread's name or, if other threads have the same name, the thread's number.
  * @param {Threads} p @param {number} thread
  */
 function shortName(p, thread) {
@@ -316,7 +322,7 @@ function gilTable(words, p, sums) {
 		el('tbody', {}, ...body));
 }
 
-/** Which table the page shows; null: none. */
+/** Returns the words of the table that the page shows; null: it shows neither table. */
 function wordsShown() {
 	const {data, early, sides} = page, {header} = data, {value} = state;
 	if (early || sides || !data.samples)

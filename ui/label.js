@@ -17,7 +17,8 @@ export const FONT =
 const labels = new WeakMap();
 
 /**
- * Is it code without a name? Such code is called by its module and its address there.
+ * Is the function code without a name? The page calls such code by its module and its address in
+ * the module.
  * @param {Fn} f
  */
 export const nameless = (f) => !f.file &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The lines of a function: their shares, their source text if the file has it, and below it the
-// expression that was executed.
+// The lines of a function: their shares, their source text if the page has it, and below the text
+// the expression that was executed.
 
 import {byId, el, lastAnswer, percent} from './base.js';
 import {PYTHON} from './data.js';
@@ -80,8 +80,8 @@ function ownOf(d, t, {first, sums}, box, side, native) {
 }
 
 /**
- * Is the node's line, of the same function, also further out in the stack? If so, the function
- * calls itself from this line.
+ * Is the line of the node, in the same function, also further out in the node's stack? If so, the
+ * function calls itself from this line.
  * @param {Data} d @param {number} node
  */
 function sameAbove({nodeParent, nodeSpot, spotLine, spotFn}, node) {
@@ -125,7 +125,7 @@ function allBoxesOf(fn, f) {
 export function lineSums(d, t, f, sums, side, native) {
 	const {fn, firstNode, nodeSpot, spotLine, spotColumn, spotEnd} = d, {first} = sums,
 		out = new Map();
-	let outer = 0; // where the subtree of the outermost call ends
+	let outer = 0; // the index of the first box after the subtree of the outermost call
 	for (const box of allBoxesOf(fn, f)) {
 		if (first[firstNode[box]] === first[firstNode[t.end[box]]])
 			continue;
@@ -160,7 +160,7 @@ function placeOf(text, column) {
 }
 
 /**
- * Returns the number of blanks with which all lines begin. These blanks aren't shown.
+ * Returns the number of blanks with which all lines begin, and which aren't shown.
  * @param {string[]} all
  */
 export function indentation(all) {
@@ -174,7 +174,7 @@ export function indentation(all) {
 }
 
 /**
- * A line, with the expression marked that takes most of its time.
+ * Returns a line's text, in which the expression that takes most of its time is marked.
  * @param {string} whole
  * @param {Line|undefined} line
  * @param {number} indent how many characters at its beginning aren't shown

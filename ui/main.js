@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The life of the page, from its first picture to its last part: what is read when, how it reacts
-// to the window, and the state in the address.
+// The life of the page, from its first picture to its last part: which parts are read when, how the
+// page reacts to its window, and the state in its address.
 
 import {breathe, byId, mark} from './base.js';
 import {colourOf, legend, numbersOf} from './boxes.js';
@@ -107,7 +107,7 @@ function listen() {
 }
 
 /**
- * Takes over the state in the page's address.
+ * Reads the state in the page's address and shows it.
  * @returns {boolean} whether there is any
  */
 function restore() {
@@ -148,7 +148,7 @@ const loaded = () => new Promise((done) => {
 });
 
 /**
- * Waits until what was drawn is on the screen, but for a second at most, because a browser draws
+ * Waits until the drawn picture is on the screen, but for a second at most, because a browser draws
  * nothing while the page isn't visible.
  */
 const seen = () => new Promise((done) => {
@@ -170,7 +170,7 @@ function beginDeep(t) {
 	return deep;
 }
 
-/** Does what beginDeep() does, for a page that has no samples yet. */
+/** Begins with the user's own code, as beginDeep() does, on a page that has no samples yet. */
 function deepFromStart() {
 	const {data} = page;
 	page.base = baseTree(data);
@@ -237,7 +237,7 @@ function endEarly() {
 		saveSoon();
 }
 
-/** Shows the parts around the picture, because the picture's place depends on their size. */
+/** Shows the parts around the picture first, because the picture's place depends on their size. */
 function showAround() {
 	header();
 	tools();

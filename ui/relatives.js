@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The tables of callers and callees in a sandwich (the view of one function). They say what its two
-// pictures show, also for readers who can't see them or have no mouse.
+// The tables of callers and callees in a sandwich (the view of one function). They say what the
+// sandwich's two pictures show, also for readers who can't see these or have no mouse.
 
 import {lastAnswer} from './base.js';
 import {fillOf} from './colour.js';
@@ -14,8 +14,8 @@ import {above, page, state} from './view.js';
  */
 
 /**
- * Sums of callers, from the function's outermost boxes; includes boxes that are too narrow for the
- * picture.
+ * Returns the sums of the chosen function's callers, from its outermost boxes, including boxes that
+ * are too narrow for the picture.
  * @returns {Sums}
  */
 function callerSums() {
@@ -46,7 +46,10 @@ function callerSums() {
 
 const lastCallees = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
 
-/** Returns the function of each outermost box below the boxes of the chosen function. */
+/**
+ * Returns, for each box below those of the chosen function, its function if no box of this function
+ * is further out; else -1.
+ */
 function calleeBoxes() {
 	const {functions, tree: t} = page;
 	return lastCallees([t],
@@ -78,7 +81,8 @@ function calleeSums() {
 const SUMS = {callers: callerSums, callees: calleeSums};
 
 /**
- * Does a table have something to show? Callers and callees exist only in a sandwich.
+ * Does a table have something to show? The tables of callers and callees have rows only in a
+ * sandwich.
  * @param {string} table
  */
 export const isThere = (table) => !SUMS[table] || above.tree !== null;

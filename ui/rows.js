@@ -42,8 +42,8 @@ export const TABLES = {
 export const tableName = () => isThere(state.table) ? state.table : 'functions';
 
 /**
- * Is the function part of a library's row? In the view of the user's own code, each library is one
- * row.
+ * Does the function belong to the row of its library? In the view of the user's own code, each
+ * library is one row.
  * @param {string} which @param {Fn} f
  */
 const isFolded = (which, f) => which === 'functions' && state.library === 'folded' && !page.sides &&
@@ -98,8 +98,8 @@ function allSums({of, outer, example}, owner) {
 				if (outer[i] >= 0)
 					all[outer[i]] += value;
 			}
-			// A run is a chain of boxes with the same samples. Only its last box has a
-			// value of its own.
+			// A run is a chain of boxes with the same samples. Only the last box of a
+			// run has a value of its own.
 			const own = sum[begin[r + 1]] - before, f = own ? owner(start[r + 1] - 1) :
 				-1;
 			if (f >= 0 && of[f] >= 0)
@@ -124,14 +124,14 @@ function changedSince(before) {
 }
 
 /**
- * The own and total value of each group. When the reader changes the range, only samples that came
- * or went are added or subtracted.
+ * Returns the own and total value of each group. When the reader changes the range, only samples
+ * that came or went are added or subtracted.
  * @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side
  */
 export function groupSums(g, owner) {
 	const {data, pass, stacks, leaf, sides} = page, v = state.value;
-	// The values of waits depend on the range. So for waits more may have changed than which
-	// samples are chosen.
+	// The values of waits depend on the range, so another range changes more than which samples
+	// are chosen.
 	const known = leaf && !isOfWaits(data.header, v) && g.sums && g.sums.value === v &&
 		g.sums.code === state.code;
 	const changed = known ? changedSince(g.sums.pass) : null,
@@ -170,17 +170,23 @@ export function owners() {
 	};
 }
 
-/** Tells whether there is Python beside other code, so that readers can choose. */
+/**
+ * Tells whether the recording has Python functions and also other code, so that readers can choose
+ * what the table shows.
+ */
 export function hasBoth() {
 	const there = new Set(page.data.functions.map((f) => f.kind === PYTHON));
 	return there.size === 2;
 }
 
-/** Tells whether the table has Python functions, and code that runs without any Python function. */
+/**
+ * Tells whether the table has rows only for Python functions and for code that runs without any
+ * Python function.
+ */
 export const isOfPython = () => state.code === 'python' && hasBoth();
 
-// only this many rows of the user's functions get a note about lines, because making a note takes a
-// look at every box
+// only this many rows of the user's functions get a note about lines, because making a note means
+// to look at every box
 const WITH_LINES = 12;
 
 /**
@@ -214,7 +220,7 @@ function frameRows(which) {
 				TABLES.modules.note)(functions[f]), self: self[i], total: all[i],
 				chosen: one && f === state.chosen,
 			noteLater: withLines.has(i) ? () => hottestLine(f, self[i]) : undefined,
-			// in the view of the user's own code, own code comes first
+			// in the view of the user's own code, the user's functions come first
 			rank: family(functions[f]) === 'p' ? 0 : 1,
 			fill: which === 'functions' ? fillOf(functions[f]) : undefined,
 			choose: one ? () => choose(f, false) : which === 'files' ? () =>
@@ -264,7 +270,10 @@ function lines() {
 			page.sources[0]?.get(functions[f].path), shown(), act);
 }
 
-/** Shows the lines later than the picture, because readers zoom for the picture. */
+/**
+ * Shows the lines after the picture has been drawn, because a reader who zooms wants the picture
+ * first.
+ */
 export function linesSoon() {
 	clearTimeout(lineTimer);
 	lineTimer = setTimeout(lines, 0);

@@ -46,14 +46,15 @@ export function nameOf(set, by) {
 }
 
 /**
- * The title of a group of samples. A label's value alone says nothing, so its key precedes it.
+ * Returns the title of a group of samples. A label's value alone says nothing, so the label's key
+ * precedes it.
  * @param {string} by @param {string} name as nameOf() has it
  */
 export const groupTitle = (by, name) => ['process', 'thread', PROGRAM, THREAD_NAME, EACH_THREAD]
 	.includes(by) || name === `[no ${by}]` ? name : by + ' ' + name;
 
 /**
- * Returns 1 for each label set that samples have.
+ * Returns 1 for each label set that occurs in samples, 0 for the others.
  * @param {Data} d
  */
 function usedLabels(d) {
@@ -86,8 +87,8 @@ export function groupLabels(d, by) {
 }
 
 /**
- * Sorts groups below their processes, both in the order of their first samples; if two begin
- * together, the one with more samples is first.
+ * Sorts groups below their processes, both in the order of their first samples; if two groups begin
+ * together, the group with the larger weight is first.
  * @param {Data} d
  * @param {{of: Int32Array, names: string[]}} g
  * @param {Float64Array} first sample's time by label set
@@ -119,8 +120,8 @@ export function inTimeOrder(d, {of, names}, first, weights) {
 }
 
 /**
- * Returns the time of each label set's first sample, ns; Infinity: the set has no sample with a
- * time.
+ * Returns for each label set the time of its first sample, in ns; Infinity: the set has no sample
+ * with a time.
  * @param {Data} d
  */
 export function firstTimes({samples: {n, labels, time}, labels: sets}) {
@@ -132,7 +133,8 @@ export function firstTimes({samples: {n, labels, time}, labels: sets}) {
 	return out;
 }
 
-const PIXELS = 1000; // width of a picture in pixels; what is narrower than a pixel isn't seen
+// width of a picture in pixels; a thread that is narrower than a pixel can't be seen
+const PIXELS = 1000;
 
 /**
  * Groups threads below their processes, in order of time. All threads of a process that would be
@@ -165,7 +167,7 @@ export function threadsInTime(d, v) {
 }
 
 /**
- * Returns keys of labels that tell samples apart, except the keys of processes and threads.
+ * Returns the keys of labels by which samples differ, except the keys of processes and threads.
  * @param {Data} d
  */
 export function labelKeys(d) {
@@ -257,8 +259,8 @@ const lastCollected = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAns
 	lastImporting = /** @type {typeof lastAnswer<Uint8Array|null>} */ (lastAnswer)();
 
 /**
- * Nodes with the garbage collector in their stack: all that it calls counts as the collector's,
- * finalizers too.
+ * Returns 1 for each node that has the garbage collector in its stack: everything that the
+ * collector calls counts for the collector, also finalizers.
  * @param {Data} d
  */
 export const collected = (d) => lastCollected([d.nodeParent],
@@ -268,7 +270,7 @@ export const importing = (d) => lastImporting([d.nodeParent],
 	() => nodesBelow(d, (f) => f.imports));
 
 /**
- * The recording's value in the nodes for which @nodes is 1.
+ * Returns the sum of the recording's value in the nodes for which @nodes is 1.
  * @param {Data} d @param {Uint8Array|null} nodes @param {number} v value type
  */
 export function sumOf(d, nodes, v) {
@@ -303,7 +305,7 @@ export function sortSamples(at, places) {
 }
 
 /**
- * For each sample in order, the sum of a value over the samples before it, by side.
+ * Returns for each sample of @order the sum of a value over the samples before it, by side.
  * @param {Data} d
  * @param {Int32Array} order
  * @param {number} v
@@ -329,7 +331,7 @@ export function sumSamples(d, order, v, pass, sideOf) {
 }
 
 /**
- * Returns sums by label set.
+ * Returns the sum of value @v for each label set.
  * @param {Data} d @param {number} v @param {Uint8Array|null} pass
  * @param {Float64Array[]} [values] of samples, by type
  */
@@ -344,7 +346,7 @@ export function labelSums(d, v, pass, values = d.samples.values) {
 }
 
 /**
- * Sums by group.
+ * Returns the sum of value @v for each group.
  * @param {Data} d
  * @param {ReturnType<groupLabels>} g
  * @param {number} v
@@ -360,8 +362,8 @@ export function groupWeights(d, g, v, pass) {
 }
 
 /**
- * A tree with the groups below the root, each with its part of @inner. .leaf: the node of each
- * sample.
+ * Returns a tree with the groups below its root. Below each group is the group's part of @inner.
+ * .leaf: the node of each sample.
  * @param {Data} d
  * @param {Tree} inner
  * @param {Int32Array} group of label sets
@@ -414,7 +416,7 @@ export function groupTree(d, inner, group, groups, firstFn) {
 }
 
 /**
- * Returns for each sample its node in @t; -1: it is in none.
+ * Returns for each sample its node in @t; -1: the sample is in no node.
  * @param {Data} d
  * @param {Tree & {leaf?: Int32Array}} whole
  * @param {Tree & {leaf?: Int32Array}} t @whole itself, or a tree made of it
@@ -434,8 +436,9 @@ export function leaves(d, whole, t) {
 }
 
 /**
- * Returns for each box the group that has more than half of its value, found by majority vote from
- * the leaves up. If no group has that much, the result for the box is one of the larger groups.
+ * Returns for each box the group that has more than half of the box's value, found by majority vote
+ * from the leaves up. If no group has that much, the result for the box is one of the larger
+ * groups.
  * @param {Data} d @param {number} v value type
  * @param {Tree} t
  * @param {Int32Array} leaf of samples

@@ -12,7 +12,8 @@ import {above, flame, grouping, page, state} from './view.js';
 
 /** @typedef {import('./flame.js').Flame} Flame */
 
-const TALLEST = 32000; // the most pixels of height; browsers make no larger canvas
+// a picture's largest height in pixels, because browsers make no higher canvas
+const TALLEST = 32000;
 
 /** @param {BlobPart[]} parts @param {string} type @param {string} name */
 function download(parts, type, name) {
@@ -95,13 +96,13 @@ function picturePng(flames, done) {
 }
 
 /**
- * Cleans a text as folded stacks are cleaned.
+ * Cleans a frame's text as krait cleans the frames of folded stacks.
  * @param {string} text
  */
 const cleaned = (text) => text.replace(/;/g, ':').replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, ' ');
 
 /**
- * Returns a frame as render_names_frame() in src/view/names/names.c writes it.
+ * Returns the text of a frame, as render_names_frame() in src/view/names/names.c writes it.
  * @param {import('./data.js').Fn} f @param {number} line
  */
 function frameText(f, line) {
@@ -123,7 +124,7 @@ function severalProcesses() {
 }
 
 /**
- * The root frames of each label set, innermost first, as src/view/shape/roots.c makes them.
+ * Returns the root frames of each label set, innermost first, as src/view/shape/roots.c makes them.
  * @returns {{of: Int32Array, texts: string[][]}}
  */
 function rootTexts() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Search: text, /regular expression/, file.py:42. Finds the matching functions, and the share of
-// what is shown that has one of them in its stack.
+// Search for a text, a /regular expression/, or a line (file.py:42). Finds the matching functions,
+// and which share of the samples shown has one of these functions in its stack.
 
 import {lastAnswer} from './base.js';
 import {sideOf} from './tree.js';
@@ -10,7 +10,7 @@ import {sideOf} from './tree.js';
 /** @typedef {import('./tree.js').Tree} Tree */
 
 /**
- * Returns the texts of a function that are searched.
+ * Returns the texts of a function in which a search looks.
  * @param {Fn} f
  */
 const texts = (f) => [f.imported ? f.imported + '.' + f.name : f.name, f.file, f.module];
@@ -82,7 +82,8 @@ export function matchedValues(t, hit) {
 const lastLine = /** @type {typeof lastAnswer<number[]>} */ (lastAnswer)();
 
 /**
- * Nodes that have samples and are in this line of a matching function, or below such a line.
+ * Returns the nodes that have samples and are in line @line of a matching function, or below such a
+ * line.
  * @param {Data} d
  * @param {Int32Array} first sample of each node
  * @param {Uint8Array} hit

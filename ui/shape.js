@@ -11,7 +11,7 @@ import {makeTree, ordered, remap, selfOf, setSelf, sideOf, sideSelfOf, sumsFrom,
 /** @typedef {import('./tree.js').Tree} Tree */
 
 /**
- * 1 for boxes of a library, and for boxes of native code that a library called.
+ * Returns 1 for each box of a library, and for each box of native code that a library called.
  * @param {Data} d
  */
 export function insideLibrary(d) {
@@ -42,7 +42,8 @@ function outerBox(f, parent, fnOf, up) {
 
 /**
  * Returns for each node the node that shows its time while library frames are hidden. That is the
- * node of the nearest caller outside of libraries, as in krait report --hide. 0: there is none.
+ * node of the nearest caller outside of libraries, as in krait report --hide. 0: there is no such
+ * caller.
  * @param {Data} d
  */
 export function callerNodes(d) {
@@ -68,7 +69,7 @@ export function shaped(d, hidden, recursion) {
 }
 
 /**
- * A tree of what a function calls, joined over all places that the function is called from.
+ * Returns the tree of what a function calls, joined over all places that call the function.
  * Recursion counts once, because only the function's outermost boxes are used. .of has an entry for
  * each node of @t. .order has indexes into @t's .order; addUp() takes the sums from there.
  * @param {Tree} t @param {number} f @param {number[]} boxes its outermost ones
@@ -111,8 +112,8 @@ export function addUp(out, t) {
 }
 
 /**
- * Copies tree @t so that a function that calls itself is one box. .of of the copy has an entry for
- * each node of the tree that @t itself was made of.
+ * Copies tree @t so that a function that calls itself is one box. The copy's .of has an entry for
+ * each node of the tree from which @t itself was made.
  * @param {Tree} t @param {import('./data.js').Fn[]} functions
  */
 export function collapsed(t, functions) {
@@ -129,7 +130,7 @@ export function collapsed(t, functions) {
 }
 
 /**
- * A tree of nodes that are in preorder already.
+ * Returns a tree, with its sums, of nodes that are already in preorder.
  * @param {number[]} parent
  * @param {number[]} fn
  * @param {number[][]} self by side
@@ -145,7 +146,8 @@ function filled(parent, fn, self, scale) {
 	return t;
 }
 
-const PARTS = 4000; // parts of the width of a picture; what is narrower than such a part isn't seen
+// the picture is thought to have this many columns; what is narrower than a column isn't seen
+const PARTS = 4000;
 
 /**
  * @typedef {{all: (t: Tree, i: number) => number, side: (t: Tree, i: number, side: number) =>
@@ -203,7 +205,8 @@ function begin(t, boxesOf, weight) {
 }
 
 /**
- * Goes from each stack's box to its caller's box, and groups the stacks by the caller's function.
+ * Goes from each stack's box to the box of its caller, and groups the stacks by the function of
+ * that box.
  * @param {Tree} t
  * @param {Stacks} stacks
  * @param {number} node the node of the new tree that these stacks have reached
@@ -248,7 +251,7 @@ function callers(t, boxesOf, weight, rest, of) {
 	};
 	while (todo.length) {
 		const g = todo.pop(), {at, sides: own} = g;
-		// whether all stacks of the group have the same further callers
+		// whether all stacks of the group have the same callers from this box on
 		const alike = at.every((i) => i === at[0]);
 		let node = put(g.up, g.f, own);
 		if (alike) {
@@ -289,7 +292,7 @@ export function inverted(t) {
 }
 
 /**
- * Callers of a function, from its outermost boxes.
+ * Returns the tree of a function's callers, which begins at the function's outermost boxes.
  * @param {Tree} t @param {number} f @param {number[]} boxes
  * @param {Int32Array} of becomes .of of the new tree; in the first call it has -1 for each node of
  *   @t, in later ones, with the same boxes, what the call before left in it
@@ -301,17 +304,17 @@ export function callersOf(t, f, boxes, of) {
 		around: true};
 }
 
-const COLUMNS = 2000; // the most columns, more than anyone could tell apart
+const COLUMNS = 2000; // at most so many columns are drawn, more than anyone could tell apart
 
 /**
- * A tree whose samples are drawn one after the other, in order of time. Neighbours share the boxes
- * of common callers; groups stay apart. .leaf: the node of each sample. Samples that are too narrow
- * to be seen share boxes.
+ * Returns a tree whose samples are drawn one after the other, in order of time. Neighbours share
+ * the boxes of common callers; groups stay apart. .leaf: the node of each sample. Samples that are
+ * too narrow to be seen share boxes.
  * @param {Data} d
  * @param {Tree & {leaf?: Int32Array}} t
  * @param {Float64Array} w of samples, 0 = not shown
  * @param {[number, number]|null} window the part that is drawn in full; the rest is as coarse as if
- * everything were looked at
+ *   everything were looked at
  * @returns {Tree & {leaf: Int32Array}}
  */
 export function inTime(d, t, w, window) {

@@ -54,7 +54,7 @@ export function scaleEarly(sides, d, v, t, values) {
 }
 
 /**
- * How values of a type are compared.
+ * Returns how values of a type are compared: per unit of work, per second, or as shares.
  * @param {Data} d @param {number} v @returns {'per'|'rate'|'share'}
  */
 export function measureOf(d, v) {
@@ -87,8 +87,8 @@ export function scaleSides(sides, d, v, range) {
 }
 
 /**
- * Tells whether shares of all are compared. They are if the user didn't count the work, because a
- * higher rate may then come from more work.
+ * Tells whether a change is judged by the shares of each side's total. This is so if the user
+ * didn't count the work, because a higher rate may then come from more work.
  * @param {Data} d @param {number} v
  */
 export const sharesOnly = (d, v) => measureOf(d, v) !== 'per';
@@ -108,7 +108,7 @@ export const selfCostOf = (t, i) =>
 const effectOf = (t, i) => Math.abs(sideOf(t, i, 1) * t.scale[1] - sideOf(t, i, 0) * t.scale[0]);
 
 /**
- * Children that are shown, the child with the largest change first.
+ * Returns the children of a node that are shown, the child with the largest change first.
  * @param {Tree} t @param {number} i
  */
 export function byEffect(t, i) {
@@ -116,7 +116,7 @@ export function byEffect(t, i) {
 }
 
 /**
- * A cost in words, as in src/cli/diff/print.c: "338 ms/s", "1.2 ms", "33.8 %".
+ * Returns a cost as text, as in src/cli/diff/print.c: "338 ms/s", "1.2 ms", "33.8 %".
  * @param {Data} d @param {number} v @param {number} x
  */
 export function costText(d, v, x) {
@@ -132,8 +132,8 @@ export function costText(d, v, x) {
 export const signed = (x, text) => (x < 0 ? '\u2212' : x > 0 ? '+' : '') + text;
 
 /**
- * The change of a cost. A tiny difference, as rounding causes when numbers are added in another
- * order, is no change.
+ * Returns the change of a cost. A difference as small as rounding makes it, when numbers are added
+ * in another order, counts as no change.
  * @param {Cost} c
  */
 export function changeOf(c) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Writes what is shown into the address, and reads it from there. Only what differs from the
-// initial state is written. An address is checked, since it may be from another recording.
+// Writes the state of the page into its address, and reads the state from an address. Only what
+// differs from the initial state is written. An address is checked, since it may be from another
+// recording.
 
 import {valueOf} from './tree.js';
 

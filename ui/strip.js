@@ -13,7 +13,7 @@ import {WAIT_STATES, isOfWaits, lengthsOf, stateIndex} from './waits.js';
 /** @typedef {import('./data.js').Data} Data */
 
 const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16, ROOM = NAMES - 24;
-const BUCKET = 1e7; // the resolution in ns of recordings that don't have exact times
+const BUCKET = 1e7; // the resolution, in ns, of recordings whose samples don't have exact times
 
 /**
  * Returns as much of a name as fits beside its lane. If all of it doesn't fit, a process before a
@@ -54,7 +54,7 @@ function laneGroups(d, there) {
 }
 
 /**
- * The groups that get a lane each, and the number of other groups.
+ * Returns the groups that get a lane each, and the number of other groups.
  * @param {Data} d
  * @param {Uint8Array} there label sets that are shown
  * @param {Float64Array} sums by label set
@@ -68,7 +68,7 @@ function lanesOf(d, there, sums, first) {
 	});
 	const order = [...new Set(of.filter((g, i) => g >= 0 && there[i]))].sort((a, b) =>
 		d.header.diff ? names[a] < names[b] ? 1 : -1 : weights[b] - weights[a]);
-	// If the reader groups by something, more lanes are shown.
+	// While the reader groups samples, more lanes are shown.
 	const most = state.by ? Math.max(LANES, Math.floor(innerHeight / 4 / LANE)) : LANES;
 	let kept = order.length > most ? order.slice(0, most - 1) : order;
 	if (first && !d.header.diff)
@@ -109,7 +109,7 @@ export class Strip {
 		let last = -1;
 		for (let s = 0; s < n; s++)
 			last = Math.max(last, time[s]);
-		// how exact the times of samples are, in ns
+		// how exact the times of the samples are, in ns
 		this.step = time.every((t) => t < 0 || t % BUCKET === 0) ? BUCKET :
 			data.header.timeUnitNs;
 		this.end = Math.max(last + this.step, data.header.durationNs);
@@ -182,7 +182,8 @@ export class Strip {
 	}
 
 	/**
-	 * Adds a value to all bins in which it lies.
+	 * Divides a value between the bins (columns of the timeline) over which its span of time
+	 * extends.
 	 * @param {number} at first bin of the lane @param {number} k state @param {number} value
 	 * @param {number} from @param {number} to in bins
 	 */
@@ -254,7 +255,7 @@ export class Strip {
 	}
 
 	/**
-	 * Dims the strip outside of the chosen range.
+	 * Dims the parts of the strip outside of the chosen range.
 	 * @param {CanvasRenderingContext2D} g @param {number} h
 	 */
 	marked(g, h) {
@@ -313,8 +314,8 @@ export class Strip {
 	}
 
 	/**
-	 * The range that an arrow key leads to. If no range was chosen before, it is a tenth of the
-	 * recording, at the recording's end.
+	 * Returns the range that an arrow key chooses. If no range was chosen before, this is a
+	 * tenth of the recording, at its beginning or its end.
 	 * @param {number} sign
 	 * @param {boolean} wider only the end of the range moves
 	 * @returns {[number, number]}

@@ -39,8 +39,8 @@ function number(v, t) {
 }
 
 /**
- * The parts of a note. In a narrow row the beginning of the file's name is cut off, not the line
- * number behind it.
+ * Returns the parts of a note. In a narrow row the beginning of the file's name is cut off, and the
+ * line number after it stays.
  * @param {string} note
  */
 function noteParts(note) {
@@ -52,8 +52,8 @@ function noteParts(note) {
 let better = /** @type {{of: HTMLElement, text: () => string}[]} */ ([]);
 let betterTimer = 0;
 /**
- * Replaces notes by better ones, which take longer to make. Called when the browser has nothing
- * else to do: while a range is dragged, each step makes the table again.
+ * Replaces notes by better ones, which take longer to make. This is called when the browser has
+ * nothing else to do, because the table is made again at each step while a reader drags a range.
  */
 function betterNotes() {
 	for (const {of, text} of better)
@@ -98,7 +98,8 @@ function heading(t, by, text, note) {
 const rankOf = (r) => r.rank || 0;
 
 /**
- * Rows, with a heading before each group; without the headings the order would look wrong.
+ * Returns the table's rows, with a heading before each group. Without the headings the order would
+ * look wrong.
  * @param {Row[]} rows @param {number} from @param {number} to @param {Shown} t
  */
 function groupedLines(rows, from, to, t) {

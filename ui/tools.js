@@ -44,7 +44,9 @@ export function header() {
 		'Callees of ' + name + says + 'callees has the same numbers.');
 }
 
-const WORTH_A_WORD = 0.01; // the header mentions a part if it has at least this share of everything
+// the header mentions the garbage collector or imports if they have at least this share of
+// everything
+const WORTH_A_WORD = 0.01;
 
 function ownHeader() {
 	const {data, total} = page, h = data.header, [type] = h.values[state.value],
@@ -72,8 +74,8 @@ function ownHeader() {
 	}
 	byId('title').textContent = h.title;
 	byId('title').title = h.title;
-	// The header first says how much of the time the program ran, because the shares after it
-	// are shares of that.
+	// The header first says how much of the time the program ran, because the shares that
+	// follow are shares of that time.
 	const said = [h.cpuUse, h.headline].filter(Boolean);
 	byId('headline').title = said.join('. ');
 	// A name may be as long as the window is wide.
@@ -99,7 +101,7 @@ const GROUPINGS = /** @type {Array<Array<[string, string]>>} */ ([[['process', '
 
 const FRAMES = ['functions', 'files', 'modules']; // tables that have rows for native code
 
-/** The kinds of code in the recording, and the kind that an address asks for. */
+/** Returns the kinds of code in the recording, and the kind that an address asks for. */
 function familiesThere() {
 	const there = new Set(page.data.functions.map(family));
 	return FAMILIES.filter(([k, name]) => there.has(k) || name === state.filter.kind)
@@ -151,7 +153,7 @@ function timeSwitch(h) {
 
 const NO_IDLE = '[no idle]'; // what nameOf() returns for label sets without `idle`
 
-/** Makes the button that leaves out waits of threads without work. */
+/** Makes the button that leaves out waits of threads that have no work. */
 function withoutIdle() {
 	const {idle, ...rest} = state.filter.labels, without = idle === NO_IDLE;
 	return button('Without idle', 'Leaves out waits of threads that have no work: ' +
@@ -284,5 +286,5 @@ export function chips() {
 		notes.push(counted(cut, 'deeper row') + ' of the picture left out');
 	showChips(list, notes.join(' \u00b7 '));
 	if (page.sides)
-		legend(); // shows pale colours only if noise was judged
+		legend(); // the legend shows pale colours only if noise was judged
 }

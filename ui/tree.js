@@ -2,7 +2,7 @@
 // Call trees in flat arrays. Nodes are in preorder, so a subtree is a range. Samples are sorted by
 // their box, so the samples of a subtree are a range too, and its value is a difference of two
 // running sums. So when the reader chooses other samples or another value, one pass over the
-// samples is enough. No pass over the boxes is needed, of which there are many more.
+// samples is enough, and no pass over the boxes, which are many more.
 
 /** @typedef {import('./data.js').Data} Data */
 
@@ -157,7 +157,7 @@ export function bySize(t, list, size) {
 }
 
 /**
- * Children that are shown, the widest first.
+ * Returns the children of a node that are shown, the widest first.
  * @param {Tree} t @param {number} i @param {number} [least] value
  */
 export function children(t, i, least) {
@@ -165,7 +165,7 @@ export function children(t, i, least) {
 }
 
 /**
- * Returns the children that are shown, in their own order.
+ * Returns the children of a node that are shown, in the order that they have in the tree.
  * @param {Tree} t @param {number} i
  */
 export function inOrder(t, i, least = 0) {
@@ -197,7 +197,7 @@ export function follow(t, path) {
 }
 
 /**
- * The boxes of a function that aren't inside another box of that function.
+ * Returns the boxes of a function that aren't inside another box of this function.
  * @param {Tree} t @param {number} f @returns {number[]}
  */
 export function boxesOf({n, fn, end}, f) {
@@ -217,7 +217,7 @@ export function boxesOf({n, fn, end}, f) {
  * @param {number} [from] node that is the first
  */
 export function outermost(t, keyOf, keys, from = 1) {
-	// until[key] is where the subtree of the last node with that key ends.
+	// until[key]: the first node after the subtree of the last node that has the key.
 	const out = new Int32Array(t.n).fill(-1), {fn, end} = t, until = new Int32Array(keys);
 	for (let i = from; i < t.n; i++) {
 		const k = keyOf[fn[i]];
@@ -230,11 +230,12 @@ export function outermost(t, keyOf, keys, from = 1) {
 }
 
 /**
- * A tree in which each box may become the child of another box, a part of another box, or nothing.
+ * Returns a tree made of the data's boxes. Each box may become a child of another box, a part of
+ * another box, or nothing.
  * @param {Pick<Data, 'boxes'|'parent'|'functions'>} d
  * @param {(i: number, parent: number, fnOf: (n: number) => number, up: (n: number) => number) =>
- * number} place called with box i, whose parent became node @parent. Returns the function that it
- * becomes a box of; -1: its parent's node; -2: nothing, nor anything below it; -3 - n: node n
+ *   number} place called with box i, whose parent became node @parent. Returns the function that it
+ *   becomes a box of; -1: its parent's node; -2: nothing, nor anything below it; -3 - n: node n
  * @returns {Tree}
  */
 export function remap(d, place) {
@@ -272,7 +273,8 @@ export function remap(d, place) {
 export function ordered(parent, fn, to) {
 	const n = parent.length, first = new Int32Array(n).fill(-1),
 		next = new Int32Array(n).fill(-1);
-	// goes backwards, so that the first child is taken off the stack first
+	// Each list of children is in reverse order, so that the first child is taken off the stack
+	// first.
 	for (let i = 1; i < n; i++) {
 		next[i] = first[parent[i]];
 		first[parent[i]] = i;

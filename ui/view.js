@@ -46,17 +46,17 @@ export const page = {
 	strip: null,
 	/** @type {string[]} */
 	labelKeys: [],
-	/** @type {Parts} */
 	// functions that show a part again; set by main.js, because the parts import change.js, not
 	// the other way round
+	/** @type {Parts} */
 	parts: null,
 	/** @type {Tree} */
 	base: null,
 	/** @type {Tree & {leaf?: Int32Array}} */
 	stacks: null, // the tree of all stacks that are shown; sums refer to it
-	/** @type {Tree & {leaf?: Int32Array}} */
 	// .stacks, perhaps with recursion in one box; all pictures except a sandwich are made of
 	// it.
+	/** @type {Tree & {leaf?: Int32Array}} */
 	whole: null,
 	/** @type {Int32Array|null} */
 	leaf: null, // node in .stacks for each sample; -1: none
@@ -72,30 +72,30 @@ export const page = {
 	 *   the samples, value and code that they are of
 	 */
 	groups: new Map(), // groups of functions, by table
-	/** @type {{f: number, boxes: number[], callees: Tree, ofCallers: Int32Array}|null} */
 	// What a sandwich is made of, whatever is filtered: the function's outermost boxes, their
 	// callees, .of of its callers.
+	/** @type {{f: number, boxes: number[], callees: Tree, ofCallers: Int32Array}|null} */
 	around: null,
 	/** @type {Uint8Array|null} */
 	pass: null,
 	total: 0,
 	/** @type {import('./sides.js').Sides|null} */
 	sides: null, // sums of both sides; only on a page of two recordings
+	// Samples by node of the data, and their sums; made when first asked for. .hidden: library
+	// frames are hidden.
 	/**
 	 * @type {{order: Int32Array, first: Int32Array, sums: Float64Array[], hidden:
 	 *   boolean}|null}
 	 */
-	// Samples by node of the data, and their sums; made when first asked for. .hidden: library
-	// frames are hidden.
 	nodes: null,
-	/** @type {Tree|null} */
 	// a tree with the boxes of .whole, whose values are numbers of samples; made when it is
 	// first needed
+	/** @type {Tree|null} */
 	counts: null,
 	/** @type {[number, number]|null} */
 	window: null, // in time order: the part of the picture that is drawn in full detail
-	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
 	// for each box the group that has most of its value, by which it is coloured
+	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
 	votes: new WeakMap(),
 };
 
@@ -116,8 +116,8 @@ export const WORDS = {kind: (/** @type {Fn} */ f) => FAMILIES.find(([k]) => k ==
 	module: moduleOf};
 
 /**
- * The module of a function: for Python packages their top directory or file, for other code its
- * mapping.
+ * Returns the module of a function: for a Python package its top directory or file, for other code
+ * its mapping.
  * @param {Fn} f
  */
 export function moduleOf(f) {
@@ -128,7 +128,7 @@ export function moduleOf(f) {
 	return f.origin ? f.imported.split('.')[0] : f.file;
 }
 
-/** Returns what root frames are made of; '': there are none. */
+/** Returns by which labels the root frames group samples; '': there are no root frames. */
 export function grouping() {
 	const {data} = page;
 	if (state.by === 'none')
@@ -153,7 +153,7 @@ function programsOfSides() {
 }
 
 /**
- * All functions, followed by the groups.
+ * Returns all functions, followed by root frames for the groups.
  * @param {string[]} names @param {string} by what @returns {Fn[]}
  */
 export const withGroups = (names, by) =>
@@ -187,7 +187,7 @@ export function structure() {
 	}
 	page.around = null;
 	page.groups.clear();
-	// the choice came from an address, which may be of another page
+	// the choice came from an address, which may be that of another page
 	if (state.chosen >= page.functions.length)
 		state.chosen = -1;
 }
@@ -208,19 +208,22 @@ function foldWhole(t) {
 	return t.leaf ? {...out, leaf: leaf.map(of)} : {...out, of: t.of ? t.of.map(of) : out.of};
 }
 
-/** Returns the trees over which samples are summed. */
+/** Returns the trees that have sums of the samples. */
 const trees = () => new Set([page.stacks, page.whole]);
 
 /**
- * Running sums of a value over a tree's samples; before the samples are read, over the data's
- * nodes.
+ * Returns running sums of a value over a tree's samples or, before the samples are read, over the
+ * data's nodes.
  * @param {{order: Int32Array}} t @param {number} v
  */
 export const sumsOf = ({order}, v) => page.data.samples ? sumSamples(page.data, order, v, page.pass,
 	page.sides && page.sides.of) :
 	[sumsFrom(page.data.self[v])];
 
-/** The node of each sample; if library frames are hidden, the node of the line that called them. */
+/**
+ * Returns the node of each sample or, if library frames are hidden, the node of the user's line
+ * that called them.
+ */
 function shownNodes() {
 	const {data} = page, {node} = data.samples;
 	if (state.library !== 'hidden')
@@ -230,16 +233,16 @@ function shownNodes() {
 }
 
 /**
- * Is it a library's Python function, and are these hidden? (Native code may be called from
- * anywhere.)
+ * Is the function a library's Python function, and are such functions hidden? (Native code isn't,
+ * because anything may call it.)
  * @param {Fn} f
  */
 export const isHidden = (f) => state.library === 'hidden' && f.kind === PYTHON && !f.root &&
 	f.origin > 0;
 
 /**
- * Returns the value of samples without any code that is shown, by side. There are such samples only
- * if library frames are hidden.
+ * Returns the value of samples without any code that is shown, by side. A sample can be without
+ * such code only if library frames are hidden.
  */
 export function withoutCode() {
 	if (state.library !== 'hidden')
@@ -249,8 +252,8 @@ export function withoutCode() {
 }
 
 /**
- * Returns the sums by node. They are made when lines are asked for; most brushes don't ask for
- * lines.
+ * Returns the sums by node. They are made only when lines are shown, because most choices of a
+ * range don't need them.
  */
 export function nodeSums() {
 	const {data} = page, hidden = state.library === 'hidden';
@@ -266,7 +269,7 @@ export function nodeSums() {
 	return page.nodes;
 }
 
-/** Returns the value of everything that is shown. */
+/** Returns the value of all samples that are shown. */
 export const shown = () => valueOf(page.stacks, 0);
 
 export function weigh() {
@@ -297,12 +300,12 @@ function makeAround(f) {
 		ofCallers: new Int32Array(stacks.n).fill(-1)};
 }
 
-/** Makes the tree that the picture shows. */
+/** Makes the tree that the picture shows, page.tree. */
 export function picture() {
 	const {data, stacks, whole, functions, pass} = page, samples = data.samples,
 		f = state.chosen;
-	// Recursion is collapsed last: afterwards a function may have no box of its own that a
-	// sandwich could be made of.
+	// Recursion is collapsed last, because afterwards a function may have no box of its own
+	// that a sandwich could be made of.
 	const made = (/** @type {Tree} */ t) => state.recursion ? collapsed(t, functions) : t;
 	above.tree = null;
 	flame.order = page.sides ? byEffect : state.view === 'time' ? inOrder : children;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Waits: samples with a length. A wait has the time at which it began, and counts over its whole
 // length. So a range of the timeline has the part of a wait that lies in it. Wall time is CPU time
-// and waiting together. No file has it.
+// and waiting together; it is computed, because no file has it.
 
 import {lastAnswer} from './base.js';
 import {isCounted} from './data.js';
@@ -10,7 +10,7 @@ import {isCounted} from './data.js';
 /** @typedef {import('./data.js').Samples} Samples */
 
 /**
- * Index of the value of this type in nanoseconds; -1: the recording has none.
+ * Returns the index of the value of type @type in nanoseconds; -1: the recording has no such value.
  * @param {any} header @param {string} type
  */
 export const timeValue = (header, type) => header.values.findIndex(
@@ -20,7 +20,7 @@ export const timeValue = (header, type) => header.values.findIndex(
 export const waitValue = (header) => header.diff ? -1 : timeValue(header, 'off_cpu');
 
 /**
- * Does value @v count waiting?
+ * Is value @v waiting, or does it include waiting?
  * @param {any} header @param {number} v
  */
 export const isOfWaits = (header, v) => waitValue(header) >= 0 &&
@@ -40,7 +40,7 @@ export function addWall(header) {
 }
 
 /**
- * Computes wall time, which isn't in the file.
+ * Computes the values of wall time, which isn't in the file.
  * @param {any} header @param {Float64Array[]} values by type
  */
 export function sumWall(header, values) {
@@ -50,7 +50,8 @@ export function sumWall(header, values) {
 }
 
 /**
- * The length of each sample in ns, 0 for samples of CPU time; null: the recording has no waits.
+ * Returns the length of each sample in ns, 0 for samples of CPU time; null: the recording has no
+ * waits.
  * @param {Data} d
  */
 export function lengthsOf(d) {
@@ -59,8 +60,8 @@ export function lengthsOf(d) {
 }
 
 /**
- * For each sample whose thread ended a wait for a lock: how long that wait was. It ended at the
- * sample's time. null: the recording doesn't say.
+ * Returns for each sample whose thread ended a wait for a lock how long that wait was. The wait
+ * ended at the sample's time. null: the recording doesn't have this value.
  * @param {Data} d
  */
 export function endedOf(d) {
@@ -69,8 +70,8 @@ export function endedOf(d) {
 }
 
 /**
- * The spans of time of a value's samples. .length: in ns, 0 for a moment; .ended: the sample's time
- * is the span's end, not its beginning. null: each sample is a moment.
+ * Returns the spans of time of a value's samples. .length: in ns, 0 for a moment; .ended: the
+ * sample's time is the span's end, not its beginning. null: each sample is a moment.
  * @param {Data} d @param {number} v value type
  */
 function spansOf(d, v) {
@@ -111,24 +112,24 @@ export function cutWaits(d, range) {
 }
 
 /**
- * Which part of a wait lies in a range.
+ * Returns which part of a wait lies in a range.
  * @param {number} time when it began @param {number} length @param {[number, number]} range
  */
 export function partIn(time, length, [from, to]) {
 	return Math.max(Math.min(time + length, to) - Math.max(time, from), 0) / length;
 }
 
-/** States of a thread until another thread wakes it up. */
+/** States of a thread that end only when another thread wakes it up. */
 export const LOCKS = ['stop-the-world', 'critical-section', 'lock'];
 
-/** States in the order in which the timeline stacks them. 'idle' is any wait for work. */
+/** All states, in the order in which the timeline stacks them. 'idle' is any wait for work. */
 export const WAIT_STATES = ['running', 'runnable', 'stolen', 'gil', ...LOCKS, 'net', 'disk', 'pipe',
 	'child', 'poll', 'loop', 'sleep', 'page-fault', 'other', 'idle'];
 // States of a thread that aren't waits: a sample of such a state has the sum of several moments.
 const NOT_WAITS = ['runnable', 'stolen'];
 
 /**
- * The state of a label set, as an index in WAIT_STATES.
+ * Returns the state of a label set, as an index in WAIT_STATES.
  * @param {Record<string, string>} set
  */
 export function stateIndex(set) {
@@ -149,7 +150,7 @@ const MOST_WAITS = 3;
 const lastWaits = /** @type {typeof lastAnswer<Wait[]>} */ (lastAnswer)();
 
 /**
- * The longest kinds of waits of a box.
+ * Returns the kinds of waits of a box that took longest.
  * @param {Data} d
  * @param {Int32Array} leaf of samples
  * @param {number} from
@@ -197,8 +198,8 @@ function kindsIn(d, length, leaf, from, to, pass) {
 }
 
 /**
- * Says what a kind of wait was for, as in " (10.0.0.5:5432)": with "mostly" if more than half of
- * the time was for that alone, '' if no single thing has more than half.
+ * Says on what a kind of wait was, as in " (10.0.0.5:5432)": with "mostly" if this had more than
+ * half of the time but not all, '' if no single thing had more than half.
  * @param {Kind} kind
  */
 function onWords({ns, on}) {
