@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""C code calls Python functions: sort keys, reduce, re.sub, map, ctypes, json hooks, codecs."""
+"""Python frames called by C code: sort keys, reduce, re.sub, map, ctypes, json hooks, codecs."""
 import ctypes
 import functools
 import json

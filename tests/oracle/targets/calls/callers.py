@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.6
-# incomplete: 0.3% 3.11-3.11 a frame becomes current before its caller is stored in it
-"""Frames of different sizes and kinds call one small function in turn. So its frame is often at the
-address of an earlier frame, which had another caller. CPython 3.11 and 3.12 make a frame the
-current one before they store its caller in it, because compilers put these steps in that order. In
-between, the frame still has the earlier frame's caller (docs/decisions/0015).
+# incomplete: 0.3% 3.11-3.11 a frame is current before its caller is noted in it
+"""One small function is called from frames of different sizes and kinds in turn. So its frame is at
+an address where an earlier frame had another caller. CPython 3.11 and 3.12 make a frame the current
+one before they store its caller in it, because compilers put these steps in that order. Until then
+the frame still has the earlier frame's caller (docs/decisions/0015).
 
-The frame of wide_N() is as long as those of outer() and through() together if its N variables take
-as much room as the head of a frame (8 to 13 words, by version). Then small(), called by wide_N() or
-by through(), has its frame at the same address. Generators are called from C and from each other,
-at equal depths of the C stack and of the Python stack."""
+A frame of wide_N() is as long as the frames of outer() and through() together if its N variables
+make up for what a frame costs (8 to 13 words, by version). Then the frames of small() that both
+call are at one address. Generators are called from C and from each other at equal depths of both
+stacks, C's and Python's."""
 import collections
 import functools
 
@@ -87,7 +87,7 @@ def generators():
 
 
 def from_c(source):
-    """Generators and functions are called from C code at the same depth, one after the other."""
+    """Generators and functions entered from C code at the same depth, one after the other."""
     list(map(small, range(4)))
     list(source(4))
     list(filter(small, range(4)))
@@ -120,7 +120,7 @@ def from_a_loop(_):
 
 
 def round_():
-    """Makes all calls of this program, first directly and then in a second evaluation loop that C
+    """Makes all calls of this program directly, and also below a second evaluation loop, which C
     code enters."""
     for _ in range(3):
         all_of_it()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# leaf: a_4 > 5%, spin > 2%, round_ < 10%, rounds < 10% of the samples
-"""Call chains that never mix: a_3 is called only by a_2, and only from one line of it."""
+# leaf: a_4 > 5%, spin > 2%, round_ < 10%, rounds < 10%
+"""Call chains that can never mix: a_3 is called by a_2 only, and only from one line."""
 import hashlib
 
 import rig

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# incomplete: 0.3% 3.11-3.11 a _PyCFrame is published before its caller is stored in it
+# incomplete: 0.3% 3.11-3.11 a _PyCFrame is published before it says where it was called from
 # needs: 3.6
 """Coroutines, yield from, async generators, async for, async with, async comprehensions."""
 import rig

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decorators, lambdas, properties, operators, inheritance: which name does each frame have?"""
+"""Decorators, lambdas, properties, operators, inheritance: which name has each frame?"""
 import functools
 
 import rig
@@ -123,7 +123,7 @@ class Derived(Base):
 
 
 def rebound(self, n):
-    """A function with a parameter called self that is in no class."""
+    """A function with a self that belongs to no class."""
     return rig.spin(n)
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # recursion: a thousand calls
-"""Stacks deeper than 1,024 frames: they are cut off at the root with a mark, and the innermost
-frames are right."""
+"""Stacks deeper than 1,024 frames: cut at the root end with a mark, innermost frames right."""
 import sys
 
 import rig

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exceptions that pass through frames of Python, C and generators; tracebacks that are kept;
-finally."""
+"""Frames that unwind: exceptions through Python, C and generators; tracebacks kept; finally."""
 import rig
 
 

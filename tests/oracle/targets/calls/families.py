@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Two families of functions run in turn. They are called directly and from C, so that both stacks,
-C's and Python's, are of another depth each time. A frame of one family that is left in memory
-must never be shown in a stack of the other family. A function calls only the one before it in
-its family."""
+C's and Python's, are of another depth each time. A frame that one family leaves behind in memory
+must never be shown in a stack of the other family. A function calls only the one before it in its
+family."""
 import functools
 
 import rig

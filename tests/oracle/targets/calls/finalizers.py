@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""__del__ and weak reference callbacks during garbage collection, and signal handlers. They may be
+"""__del__ and weak reference callbacks during garbage collection, and signal handlers: they may be
 called at any line."""
 import gc
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# incomplete: 0.3% 3.11-3.11 a _PyCFrame is published before its caller is stored in it
+# incomplete: 0.3% 3.11-3.11 a _PyCFrame is published before it says where it was called from
 """Generators: nested, sent to, thrown into, closed, run by C code, abandoned."""
 import itertools
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # recursion: a thousand calls
-# leaf: spin > 20%, round_ < 5% of the samples
+# leaf: spin > 20%, round_ < 5%
 """Recursion 10, 100 and 1,000 deep, plain, mutual and through a generator."""
 import sys
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.6
-# incomplete: 0.3% 3.11-3.11 a _PyCFrame is published before its caller is stored in it
+# incomplete: 0.3% 3.11-3.11 a _PyCFrame is published before it says where it was called from
 """Special methods, which C code calls through the slots of types. Each runs in an evaluation loop
 of its own. The loops are entered from C frames of different sizes, so that the memory in which a
 loop begins still holds what another loop left there."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calls so short that most samples come while a frame is being made or cleared."""
+"""Calls so short that most samples fall on frames being built or cleared."""
 import rig
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code objects are made and freed at the same address, again and again. A sample with the name or a
-line of an earlier code object is wrong.
+"""Code objects that come and go at one address: a sample with a name or a line of the earlier code
+object is wrong.
 
-Each variant has its own driver function, which lives as long as the program. So a stack with driver
-17 as the caller of variant 16 is wrong."""
+Each variant is run by a driver of its own, which lives as long as the program, so that a stack
+that shows driver 17 above the code of variant 16 is wrong."""
 import gc
 import marshal
 
@@ -15,7 +15,7 @@ rig.own("/krait-oracle/")
 
 
 def body(name, gap):
-    """Returns the source of a function whose lines depend on @gap, but whose instructions don't."""
+    """A function whose lines depend on gap but whose instructions don't."""
     return ("def %s(n):\n"
             "    total = 0\n%s"
             "    for i in range(n):\n%s"
@@ -53,7 +53,7 @@ def loaded(kind, i):
 
 
 def alternate(kind, i):
-    """Code objects from two sources take turns at the same address."""
+    """Code objects of two sources take turns at one address."""
     for j in range(3):
         exec(marshal.loads(MARSHALLED[kind][i]), {})
         between(kind, i)

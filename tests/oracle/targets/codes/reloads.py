@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: frames of the import system don't count
-"""Modules are reloaded after their source has changed, and modules replace each other."""
+# contract: the import system's frames
+"""Modules reloaded after their source changed, and modules that replace each other."""
 import os
 import sys
 

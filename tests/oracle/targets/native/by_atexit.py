@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # library: hop.c
-# incomplete: 3% libffi's trampolines may be code without unwind information
-"""atexit calls a function while the interpreter is being finalized."""
+# incomplete: 3% libffi's trampolines can be code that nothing describes
+"""A function that atexit calls, while the interpreter is being finalized."""
 import atexit
 
 import by_ctypes

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Python calls C, which calls Python, and so on: 1 to 200 times through Python's built-in
-functions.
+"""Python -> C -> Python ...: 1 to 200 times through Python's own built-in functions.
 
-Only py_at_(K-1) calls py_at_K, by the expression WAYS[(K - 1) % len(WAYS)]."""
+py_at_K is called by way of WAYS[(K - 1) % len(WAYS)] from py_at_(K-1) only.
+"""
 import functools
 import re
 import sys
@@ -13,8 +13,8 @@ N = 200
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, N)
 sys.setrecursionlimit(20000)
 
-# Pairs: an expression that calls py_at_K with n, and a pattern that the name of a native frame
-# between the caller and py_at_K must match.
+# Pairs: an expression that calls py_at_K with n, and what the name of a native frame between caller
+# and py_at_K must match.
 WAYS = (
     ("sorted([n], key={f})[0]", "sort"),
     ("reduce({r}, (n, n))", "reduce"),
@@ -25,7 +25,7 @@ WAYS = (
     ("partial({f}, n)()", "partial"),
     ("hash({c}(n))", "hash"),
     ("{c}(n)[n]", stacks.ANY),  # from 3.12 on py_item() runs in its caller's loop
-    # the interpreter calls py_less() through a slot function of its own
+    # the interpreter calls py_less() by a slot function, which is machinery
     ("({c}(n) < n) + 0", stacks.ANY),
 )
 SOURCE = stacks.caller("py_at") + """

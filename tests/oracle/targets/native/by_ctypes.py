@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # library: hop.c
-# incomplete: 3% libffi's trampolines may be code without unwind information
-"""Python calls C, which calls Python, and so on: 1 to 200 times through a C library, by ctypes and
-callbacks.
+# incomplete: 3% libffi's trampolines can be code that nothing describes
+"""Python -> C -> Python ...: 1 to 200 times through a plain C library, by ctypes and callbacks.
 
-Only c_low_(K-1), called by c_hop_(K-1), calls py_hop_K. Between py_hop_K and c_hop_K there are up
-to two more Python functions, which since 3.11 run in the same evaluation loop."""
+py_hop_K is called by c_low_(K-1) only, which c_hop_(K-1) calls. Between py_hop_K and c_hop_K lie
+none, one or two Python functions more, which from 3.11 on run in the same evaluation loop.
+"""
 import ctypes
 import sys
 
@@ -37,8 +37,7 @@ HOPS, CALLBACKS = [], []
 
 
 def make():
-    """Makes pairs of functions of the two libraries. The second of each pair is called with the GIL
-    held."""
+    """Makes pairs of functions; the second of each is called with the GIL held."""
     path = stacks.library("libhop.so")
     libraries = (ctypes.CDLL(path), CALLBACK), (ctypes.PyDLL(path), PYCALLBACK)
     scope = {"HOPS": HOPS, "CALLBACKS": CALLBACKS}
@@ -54,8 +53,8 @@ def make():
 
 
 def chain(stacks_, state, n=N):
-    """Declares one whole chain of calls, which begins in @state. Returns the states in which its
-    Python functions run."""
+    """Declares one whole chain, which is called in @state. Returns the states in which its Python
+    functions run."""
     out = []
     state = stacks_.python(state, "py_hop_0")
     for k in range(n):

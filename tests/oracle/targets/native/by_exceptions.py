@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # library: throw.cc
-# incomplete: 3% code without unwind information: libffi's trampolines, a C++ exception's last jump
-"""Python is called while C++ exceptions are in flight: from a handler, and from a destructor that
-runs while the stack is unwound. Such calls are nested in each other."""
+# incomplete: 3% libffi's trampolines can be code that nothing describes; a C++ exception's last jump
+"""Python called while C++ exceptions are in flight: from a handler, and from a destructor that runs
+while the stack is unwound, one inside the other."""
 import ctypes
 import sys
 
@@ -43,7 +43,7 @@ def make():
 
 def chain(made, state):
     """e_call_K catches what e_throw_K throws through e_guarded_K. The next Python function is
-    called by the handler if K is even, else by the destructor."""
+    called from the handler if K is even, else from the destructor."""
     state = made.python(state, "py_throw_0")
     for k in range(N):
         call = made.native(state, "e_call_%d" % k, BETWEEN)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # library: ext.c
-"""Python calls C, which calls Python, and so on: 1 to 200 times through an extension module
-(Python.h).
+"""Python -> C -> Python ...: 1 to 200 times through an extension module (Python.h).
 
-Only x_low_(K-1), called by x_hop_(K-1), calls py_ext_K. For two of three K, py_mid_K() is between
-py_ext_K() and x_hop_K(). One of three py_ext_K is called through a method, PyK.py_call()."""
+py_ext_K is called by x_low_(K-1) only, which x_hop_(K-1) calls. For two of three K, py_mid_K() is
+between py_ext_K() and x_hop_K(). One of three py_ext_K is called by a method, PyK.py_call().
+"""
 import sys
 
 import stacks

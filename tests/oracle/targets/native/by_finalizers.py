@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # library: hop.c
 # needs: 3.6
-"""__del__ and weak reference callbacks, and what they call, during garbage collection."""
+"""__del__ and weak reference callbacks that run during garbage collection, and what they call."""
 import gc
 import sys
 import weakref
@@ -66,8 +66,8 @@ def round_():
 
 
 def describe(made):
-    """Objects that gc.collect() finds are deleted in that call: the program never runs the
-    collector otherwise."""
+    """Objects that gc.collect() finds are deleted during that call, because nothing else here runs
+    the collector."""
     state = made.main()
     collect = made.python(state, "py_collect")
     made.python(collect, ["Node.__init__", "__init__"], stacks.ANY)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.6
-"""Generators and coroutines resumed by C code, and chains of them resumed by Python code."""
+"""Generators and coroutines that C code resumes, and chains of them that Python code resumes."""
 import sys
 
 import stacks
@@ -48,8 +48,8 @@ def make():
 
 
 def chain(made, state):
-    """A generator's frame is in the stack for another moment: while the generator function is
-    called, before the generator is first resumed."""
+    """A generator's frame is also in the stack for a moment while the generator function is called,
+    before anything resumes the generator."""
     state = made.python(state, "py_at_0")
     for k in range(N):
         way, between = WAYS[k % len(WAYS)]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # library: hop.c
 # needs: module greenlet
-# incomplete: 10% greenlets switch most of the time; then the C stack is a mixture of two
-# no python: a greenlet has no frame before it begins and after it has ended
-"""Greenlets switch from within C calls. Each stack must be that of a single greenlet."""
+# incomplete: 10% while they switch, which they do most of the time, the C stack is two greenlets'
+# no python: a greenlet has no frame while it is made and when it is done
+"""Greenlets that switch from inside C calls: a stack must be that of one greenlet."""
 import greenlet
 
 import by_ctypes

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # library: hop.c
-# incomplete: 3% libffi's trampolines may be code without unwind information
-# no python: a thread has no Python frame when it begins or ends
-"""Threads that C code made call Python, in chains like those of by_ctypes.py, while the main thread
-waits."""
+# incomplete: 3% libffi's trampolines can be code that nothing describes
+# no python: threads that begin and end
+"""Threads made in C call Python, in chains as in by_ctypes.py, while the main thread waits."""
 import ctypes
 
 import by_ctypes

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An extension module with 200 functions x_hop_K(callable, n). Each calls its own x_low_K(), which
- * calls the callable, in one of the ways in which C code can call a Python function.
+ * An extension module: 200 functions x_hop_K(callable, n). Each calls its own x_low_K(), which
+ * calls the callable. They do so in each of the ways that C code calls a Python function.
  */
 #define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x03060000 /* the limited API lets one file serve all versions of Python 3 */
+#define Py_LIMITED_API 0x03060000 /* with it, one file serves all versions of Python 3 */
 #include <Python.h>
 #include <alloca.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
-/* since 3.9 this is part of PyMODINIT_FUNC */
-#define EXPORT __attribute__((visibility("default")))
-#define TURNS  100
+#define EXPORT	 __attribute__((visibility("default"))) /* from 3.9 on PyMODINIT_FUNC has it */
+#define TURNS	 100
 
 static inline void spin(long n)
 {
@@ -19,13 +18,10 @@ static inline void spin(long n)
 		__asm__ volatile("" : "+r"(i));
 }
 
-/*
- * Does something after a call, so that it isn't a tail call. The number k makes the functions
- * differ.
- */
+/* Something to do after a call; its number makes the functions differ. */
 #define AFTER(r, k) __asm__ volatile("# " #k : "+r"(r) : : "memory")
 
-/* expressions that call f(n), each in another way */
+/* Each of these is an expression that calls f(n). */
 #define BY_ARGS	  PyObject_CallFunctionObjArgs(f, n, NULL)
 #define BY_FORMAT PyObject_CallFunction(f, "(O)", n)
 #define BY_TUPLE  call_tuple(f, n)

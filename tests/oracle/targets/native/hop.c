@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * 200 functions c_hop_K(). Each calls its own c_low_K(), which calls the callback, so that each
- * native frame's name says where in the chain it belongs. Frames are laid out in every way that
- * compilers use: addressed from the stack pointer or from the frame pointer, of variable size,
+ * 200 functions c_hop_K(). Each calls its own c_low_K(), which calls the callback, so that every
+ * native frame has a name that says where it belongs. Frames are laid out in each way that a
+ * compiler knows: addressed from the stack pointer, from the frame pointer, of variable size,
  * realigned.
  */
 #include <alloca.h>
@@ -22,12 +22,12 @@ static inline void spin(long n)
 }
 
 /*
- * An asm statement after a call, so that the call isn't a tail call and the caller keeps its frame.
- * The number @k makes the functions differ, because compilers merge equal functions.
+ * An asm statement after a call, so that the call isn't a tail call and the caller has a frame. The
+ * number @k makes functions differ, because a compiler would merge equal functions.
  */
 #define AFTER(r, k) __asm__ volatile("# " #k : "+r"(r) : : "memory")
 
-/* declarations that give a function's frame its size and layout */
+/* Each of these declares what a function's frame holds. */
 #define PLAIN	 volatile char room[1]
 #define BIG	 volatile char room[3000]
 #define VARIABLE volatile char *room = alloca(16 + ((size_t)n & 7) * 64)
@@ -66,7 +66,7 @@ static inline void spin(long n)
 	LOW(k2, VARIABLE) LOW(k3, ALIGNED) LOW(k4, BIG) HOP(k0) HOP(k1) HOP(k2) HOP(k3) HOP(k4)
 #define TEN(k) FIVE(k##0, k##1, k##2, k##3, k##4) FIVE(k##5, k##6, k##7, k##8, k##9)
 
-/* What a thread started by C code runs: f(n). */
+/* A thread that Python didn't start. */
 struct start {
 	callback *f;
 	long n;
@@ -84,7 +84,7 @@ static void *c_thread(void *argument)
 	return NULL;
 }
 
-/* Runs f(n) and g(n), each in a thread of its own. */
+/* Runs f and g in threads of their own. */
 EXPORT long c_threads(callback *f, callback *g, long n)
 {
 	struct start start[2] = {{.f = f, .n = n}, {.f = g, .n = n}};

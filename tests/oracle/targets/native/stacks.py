@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# part of: all programs in this folder
-"""The program declares which stacks it can have, with Python and native frames in one order, as a
-graph. A stack is a walk through it from the thread's start to the leaf, with an edge for each
-frame of the program's own functions. Frames of other code (the interpreter, libffi, libc) may
-lie between them.
+# part of: every program here
+"""Which stacks a program can have, Python and native frames in one order, as the program itself
+declares: a graph that is walked from the thread's start to the leaf, one edge for each frame that
+the program has made. Frames of others (interpreter, libffi, libc) lie between them.
 
 A sampled stack is right if it is a path from START, wherever it ends. Runs on Python 2.7 and 3.x.
 """
@@ -18,18 +17,18 @@ import rig  # noqa: E402
 
 START = 0
 
-# What may lie between a frame and its caller. Any text other than these is a regular expression:
-# there must be a native frame between them, and the name or the file of at least one must match (if
-# the interpreter has symbols).
-NOTHING = "nothing"  # compiled code calls compiled code directly
-INTERPRETER = "interpreter"  # Python calls Python: only frames of the interpreter lie between
+# What may lie between a frame and the one before it. Any other text is a regular expression: at
+# least one native frame must lie there, and the name or file of one must match (if the interpreter
+# has its symbols).
+NOTHING = "nothing"          # compiled code that calls compiled code
+INTERPRETER = "interpreter"  # Python that calls Python: nothing but the interpreter itself
 ANY = "any"
 
 
 class Stacks(object):
     def __init__(self):
         self.edges, self.n = [], 1
-        self.copies = None  # a regex for functions that exchange the C stack
+        self.copies = None  # a regex: functions that exchange the C stack
 
     def _add(self, state, kind, names, between, never, to):
         if to is None:
@@ -42,16 +41,17 @@ class Stacks(object):
         """Declares that a function of the program is called in @state. Returns the state in which
         it runs.
 
-        names: one name, or a list of the names in all versions. between: what may lie between the
-        function and its caller. never: a regex that no frame between them may match."""
+        names: one name, or all that are right in some version. never: a regex; no frame between may
+        match.
+        """
         return self._add(state, "python", names, between, never, to)
 
     def native(self, state, names, between=ANY, never=None, to=None):
         return self._add(state, "native", names, between, never, to)
 
     def main(self, *functions):
-        """Returns the state in which the main thread runs the last of @functions, each of which
-        calls the next one; without any: round_()."""
+        """Returns the state in which the main thread's round_() runs, or the last of @functions,
+        each of which calls the next one."""
         state = self.python(START, "<module>", ANY)
         state = self.run(self.python(state, "main"))
         for function in functions or ("round_",):
@@ -59,7 +59,7 @@ class Stacks(object):
         return state
 
     def run(self, state):
-        """Returns the state in which the main thread is in rig.run()."""
+        """Returns the state in rig.run()."""
         state = self.python(state, "run")
         self.python(state, "ready")
         return state
@@ -70,8 +70,8 @@ class Stacks(object):
 
 
 def caller(name):
-    """Returns the source of a function NAME_{k} that works, calls the next function if there is
-    one, and works again."""
+    """Returns the text of a function NAME_K, which works, calls the next function if there is one,
+    and works again."""
     return """
 def %s_{k}(n):
     spent = 0
@@ -86,13 +86,13 @@ def %s_{k}(n):
 
 
 def library(name):
-    """Returns the path of a library that the test has compiled for this program."""
+    """Returns the path at which the harness has put a compiled part of the program."""
     return os.path.join(rig.scratch(), name)
 
 
 def main(round_, stacks):
-    """The main program: PROGRAM SECONDS FILE. Runs the program, and writes to FILE which stacks it
-    can have."""
+    """Called as PROGRAM SECONDS FILE: runs the program, and writes into FILE which stacks the
+    program can have."""
     declare(stacks)
     rig.run(round_)
 
@@ -104,6 +104,5 @@ def declare(stacks):
 
 
 def generated(source, scope, name):
-    """Compiles source text that contains functions, as if it were the file @name, and adds them to
-    @scope."""
+    """Makes functions from text, in a file of their own."""
     exec(compile(source, os.path.join(HERE, name), "exec"), scope)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# storm: child processes begin and end all the time
-# no python: a process has no Python frame when it begins or ends
-# contract: frames of the module subprocess don't count
+# storm: children come and go
+# no python: processes that begin and end
+# contract: subprocess's frames
 # also: execs_child.py
-"""Runs many short scripts, one after the other, always two at once."""
+"""Exec storms: short scripts one after another, two at once."""
 import os
 import subprocess
 import sys

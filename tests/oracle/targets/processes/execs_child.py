@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # part of: execs.py
-"""A short script that execs.py runs: 40 ms in functions that its argument chooses."""
+"""The script of an exec storm: 40 ms in functions that depend on its argument."""
 import sys
 import time
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# storm: child processes begin and end all the time
-# contract: frames that the standard library runs at a fork don't count
-# no python: a process has no Python frame when it begins or ends
-# incomplete: 0.6% a page being copied can't be read for a moment (mm/memory.c, wp_page_copy)
-"""Forks many children. Each works for some milliseconds in its own functions, and may itself fork.
-"""
+# storm: children come and go
+# contract: what the standard library runs at a fork
+# no python: processes that begin and end
+# incomplete: 0.6% a page that is being copied is nowhere for a moment (mm/memory.c, wp_page_copy)
+"""Fork storms: each child works for some milliseconds in functions of its own, and may fork too."""
 import os
 
 import rig

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# no python: a thread has no Python frame when it begins or ends
-"""Threads that Python didn't start (pthread_create) call Python functions, through ctypes."""
+# no python: threads that begin and end
+"""Threads that Python didn't start call into it (ctypes and pthread_create)."""
 import ctypes
 
 import rig

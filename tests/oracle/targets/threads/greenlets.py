@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: module greenlet
-# no python: a greenlet has no frame before it begins and after it has ended
-# incomplete: 0.5% 3.11-3.12 a greenlet's C stack, with its evaluation loops, is copied at a switch
-"""Greenlets switch from deep inside calls. Each stack must be that of a single greenlet."""
+# no python: a greenlet has no frame while it is made and when it is done
+# incomplete: 0.5% 3.11-3.12 its C stack, on which loops begin, is copied while it switches
+"""Greenlets that switch from deep inside: a stack must be that of one greenlet."""
 import greenlet
 
 import rig

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: frames of the standard library don't count: threading.py waits in various functions
-# no python: a thread has no Python frame when it begins or ends
-"""Several threads run C code that releases the GIL: zlib, hashlib, sqlite3, system calls."""
+# contract: threading.py waits in functions that differ from time to time
+# no python: threads that begin and end
+"""C code that gives the GIL away, in several threads: zlib, hashlib, sqlite3; system calls."""
 import hashlib
 import os
 import threading

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.14
-# contract: frames of the standard library don't count: threading.py waits in various functions
-# no python: a thread has no Python frame when it begins or ends
+# contract: threading.py waits in functions that differ from time to time
+# no python: threads that begin and end
 """Generators pass from thread to thread. In free-threaded builds since 3.14 each thread has its own
 copy of their bytecode, to which a generator's frame moves when it is resumed."""
 import threading

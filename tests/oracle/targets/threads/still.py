@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # part of: faults/driver_faults.py, not of the oracle
-# contract: frames of the standard library don't count: threading.py waits in various functions
+# contract: threading.py waits in functions that differ from time to time
 """Threads that stand still, each in a stack of its own, until the program ends. So no profiler can
 read a stack that is half old and half new, whether it stops the program or not.
 """

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# no python: a thread has no Python frame while it enters or leaves a sub-interpreter
+# no python: between the script and the interpreter it runs in
 # needs: module _xxsubinterpreters|_interpreters
-"""Runs code in sub-interpreters, which have their own thread states and stacks."""
+"""Code in sub-interpreters, which has thread states and stacks of its own."""
 import os
 
 import rig

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # part of: subinterpreters.py
-"""The code that subinterpreters.py runs in sub-interpreters."""
+"""What runs inside the sub-interpreters."""
 
 
 def first(n):

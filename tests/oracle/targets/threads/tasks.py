@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.7
-# contract: frames of the standard library don't count: asyncio's differ from turn to turn
-"""asyncio: tasks, gather, queues, callbacks of executors. Each stack must be that of a single task.
-"""
+# contract: asyncio's own frames differ from turn to turn
+"""asyncio: tasks, gather, queues, executors' callbacks; the stack of one task only."""
 import asyncio
 
 import rig

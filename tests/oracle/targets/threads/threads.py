@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: frames of the standard library don't count: threading.py waits in various functions
-# no python: a thread has no Python frame when it begins or ends
-"""Threads compete for the GIL. Each has functions that no other thread calls."""
+# contract: threading.py waits in functions that differ from time to time
+# no python: threads that begin and end
+"""Threads that fight for the GIL; each has functions that no other calls."""
 import threading
 
 import rig
@@ -64,7 +64,7 @@ class Thread(threading.Thread):
 
 
 def many(n):
-    """Runs many threads that begin and end soon."""
+    """Threads that come and go."""
     threads = [threading.Thread(target=rig.spin, args=(2000,)) for _ in range(n)]
     for thread in threads:
         thread.start()

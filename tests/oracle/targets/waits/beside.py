@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: frames of the standard library don't count: threading.py waits in various functions
-"""Each kind of wait has its thread, and all threads wait at once. The main thread waits for a
-signal."""
+# contract: threading.py waits in functions that differ from time to time
+"""A thread for each kind of wait, all at once; the main thread waits for a signal."""
 import random
 import time
 
@@ -11,12 +10,12 @@ import rig
 
 
 def seconds(chance):
-    """Returns a random length for a wait: 0.2 to 6.4 ms, shorter ones more often."""
+    """Draws how long a wait lasts: 0.2 to 6.4 ms, short times more often."""
     return 0.0002 * 2 ** chance.uniform(0, 5)
 
 
 def waiter(kind):
-    """Returns the function for a thread that waits in this way."""
+    """Returns the function that a thread runs."""
     def waits():
         made, chance = kind(), random.Random(kind.__name__)
 

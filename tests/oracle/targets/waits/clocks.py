@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# part of: the other programs in this folder
-"""Logs what a program itself knows of its waits, by its clocks and by the kernel's accounting.
+# part of: the programs beside it
+"""What a program that waits knows of its waits, by its own clocks and the kernel's count of itself.
 
-The log of a wait has its stack, and before and after the wait the time, the thread's CPU time, and
-how long the thread was ready without a CPU (schedstat). The rest of the time is waiting. Each
-thread has a Log:
+Of each wait: its stack, and at both ends the time, the thread's CPU time, and how long it was ready
+without a CPU (schedstat). What is left of the time is waiting. Each thread has a Log:
 
     log.begin()
     time.sleep(1)  # waits: sleep
     log.end()
 
-The wait is on the line after begin(). The comment there gives its state, or several states with "|"
-between them. A function with "waits in: STATE" on its first line may wait anywhere in it and in
-what it calls. judge/waits.py reads the log and these comments. Reading the clocks keeps the GIL, so
-that it adds no wait. Runs on Python 2.7 and 3.x."""
+The wait is on the line after begin(). The comment says its state, or several with "|" between. A
+function with "waits in: STATE" on its first line waits anywhere in it, and in what it calls.
+judge/waits.py reads both. Measuring keeps the GIL, so that it makes no wait of its own. Runs on
+Python 2.7 and 3.x.
+"""
 import ctypes
 import json
 import os
@@ -27,13 +27,13 @@ import rig
 MONOTONIC, THREAD_CPU = 1, 3  # clock ids
 SIG_BLOCK = 0
 PR_SET_TIMERSLACK = 29
-TORN_NS = 100000  # if the three readings took longer than this, they don't belong to one moment
+TORN_NS = 100000              # three readings that took longer belong to different moments
 logs, started = [], []
 libc = ctypes.PyDLL(None, use_errno=True)
 
 
 def machine():
-    """Returns the CPU time of the whole machine so far, in ns: (busy, stolen by the hypervisor)."""
+    """Returns what all CPUs did until now, in ns: (busy, stolen by the hypervisor)."""
     with open("/proc/stat") as f:
         ticks = [int(n) for n in f.readline().split()[1:]]
     user, nice, system, _, _, irq, soft, stolen = ticks[:8]
@@ -45,8 +45,7 @@ class Timespec(ctypes.Structure):
 
 
 def block_alarm():
-    """Blocks the signal of kinds.Signal in this thread, through libc because Python 2.7 has no call
-    for it."""
+    """Keeps kinds.Signal's signal from interrupting this thread; Python 2.7 has no call for it."""
     signals = ctypes.create_string_buffer(128)
     libc.sigaddset(signals, signal.SIGALRM)
     libc.pthread_sigmask(SIG_BLOCK, signals, None)
@@ -62,7 +61,7 @@ nanoseconds = getattr(time, "clock_gettime_ns", by_libc)
 
 
 class Log(object):
-    """The log of one thread's waits. The thread itself must create it."""
+    """What one thread knows of its waits; made in that thread."""
 
     def __init__(self):
         self.tid = int(os.readlink("/proc/thread-self").split("/")[-1])
@@ -78,7 +77,7 @@ class Log(object):
             block_alarm()
 
     def now(self):
-        """Returns the present (time, CPU time, time spent ready without a CPU) of the thread."""
+        """Returns the time, CPU time and time without a CPU of this moment."""
         while True:
             at = nanoseconds(MONOTONIC)
             cpu = nanoseconds(THREAD_CPU)
@@ -87,15 +86,14 @@ class Log(object):
                 return at, cpu, int(self.buffer.raw[:size].split()[1])
 
     def begin(self, depth=1, seconds=0):
-        """Notes that the next line begins a wait. seconds: for how long the program asks to wait,
-        if it knows."""
+        """Says that the next line waits. seconds: for how long, if that is known."""
         self.asked = int(seconds * 1e9)
         frame = sys._getframe(depth)
         self.stack = self.stack_id(frame, frame.f_lineno + 1)
         self.start = self.now()
 
     def stack_id(self, frame, line):
-        """Returns the number of the stack whose leaf is @frame at line @line."""
+        """Returns the number of a stack whose leaf is at @line."""
         key = []
         while frame:
             key.append((frame.f_code, line or frame.f_lineno))
@@ -112,8 +110,7 @@ class Log(object):
         self.stack = None
 
     def rests(self, states):
-        """Notes that from now on the thread waits within the standard library, in one of @states.
-        """
+        """Says that the thread waits from now on, in the standard library alone, in this state."""
         self.stack, self.library, self.start = len(self.stacks), states, self.now()
         self.stacks.append([])
 
@@ -122,14 +119,14 @@ class Log(object):
         self.last = self.now()
 
     def told(self):
-        """Returns the log. A wait that isn't over has no end in it."""
+        """Returns what is known. A wait that isn't over has no end."""
         still = [] if self.stack is None else [(self.stack,) + self.start]
         return {"tid": self.tid, "begin": self.first, "end": self.last, "stacks": self.stacks,
                 "waits": self.waits + still, "library": self.library}
 
 
 def save():
-    """Writes all threads' logs to the file given by the second argument."""
+    """Writes all logs to the file that the second argument names."""
     told = {"pid": os.getpid(), "folder": os.path.dirname(os.path.abspath(__file__)) + os.sep,
             "monotonic": nanoseconds(MONOTONIC), "real": int(time.time() * 1e9),
             "machine": [b - a for a, b in zip(at_start, machine())],
@@ -143,14 +140,14 @@ at_start = machine()
 
 
 def over(rounds):
-    """Returns whether the program must end: if it is traced, after two rounds; otherwise when there
-    is a file with the log's name and ".stop" after it."""
+    """Tells whether the program shall end. If it is traced, that is after two rounds; else when
+    there is a file that has the log's name with ".stop" behind it."""
     return rounds >= 2 if rig.tracing else os.path.exists(sys.argv[2] + ".stop")
 
 
 def repeat(log, round_):
-    """Does rounds until the program must end. The program is ready when every thread has done its
-    first round."""
+    """Does rounds until the program shall end. Once every thread has done its first round, the
+    program is ready."""
     rounds = 0
     while not over(rounds):
         round_(log)
@@ -161,7 +158,7 @@ def repeat(log, round_):
 
 
 def threads(*functions):
-    """Starts a thread for each of @functions."""
+    """Starts a thread for each function."""
     out = [threading.Thread(target=function, name=function.__name__) for function in functions]
     for thread in out:
         thread.daemon = True
@@ -170,8 +167,8 @@ def threads(*functions):
 
 
 def beside(round_, *functions):
-    """Starts a thread for each of @functions. When each has done its first round, the program is
-    ready, and the main thread does rounds until the program must end."""
+    """Starts a thread for each function. Once each has done its first round, the program is ready,
+    and the main thread does rounds until the program shall end."""
     log, others = Log(), threads(*functions)
     while len(started) < len(others):
         time.sleep(0.01)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: frames of the standard library don't count: threading.py waits in various functions
+# contract: threading.py waits in functions that differ from time to time
 # needs: a GIL
-"""Three threads run Python code. They wait only for the GIL."""
+"""Three threads that run Python code: what they wait for is the GIL alone."""
 import time
 
 import clocks
@@ -33,7 +33,7 @@ def spins_3(n):  # waits in: gil
 
 
 def spinner(spins):
-    """Returns the function for a thread that waits for the GIL."""
+    """Returns the function that a thread runs."""
     def waits():  # waits in: gil
         log = clocks.Log()
 

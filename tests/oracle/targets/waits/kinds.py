@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # part of: turns.py, beside.py, throughout.py
-"""Kinds of wait, each with a class. The waiting thread makes one object of the class. Each call of
+"""Kinds of wait, a class each. The thread that waits makes one object of the class. Each call of
 its wait() waits for about the given time."""
 import atexit
 import fcntl
@@ -24,13 +24,13 @@ except ImportError:
     import Queue as queue
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PAGES = 512  # number of pages in the mapped file
-STEP = 64  # pages from one fault to the next, more than the kernel reads ahead
+PAGES = 512  # number of pages of the file that is mapped
+STEP = 64                # pages from one fault to the next: more than is read ahead
 EVER = 3600              # seconds
 
 
 class Peer(object):
-    """A connection to the process that ends waits. That process is started once."""
+    """The process that ends waits. It is started once."""
     port = None
 
     def __init__(self):
@@ -48,13 +48,13 @@ class Peer(object):
 
 
 def scratch(name):
-    """Returns the path of a file that no other thread or process uses."""
+    """A file's path that no other thread or process uses."""
     return os.path.join(rig.scratch(), "%s-%d-%d" % (name, os.getpid(), len(os.listdir(
         rig.scratch()))))
 
 
 class Releaser(object):
-    """A thread that calls a function, a given time after it was asked to."""
+    """A thread that calls a function some time after it was asked to."""
 
     def __init__(self, function):
         self.function = function
@@ -224,7 +224,7 @@ class Flock(object):
 
 
 class Fsync(object):
-    """Waits until data is on the disk. The disk decides how long that takes."""
+    """Waits until data is on the disk, which decides how long that takes."""
 
     def __init__(self):
         self.file = os.open(scratch("fsync"), os.O_RDWR | os.O_CREAT)
@@ -239,8 +239,8 @@ class Fsync(object):
 
 class PageFault(object):
     """Waits for a page of a file that isn't in memory. The disk decides how long that takes. The
-    peer process, not this thread, makes the kernel drop the file from memory, because the
-    hypervisor may stop a CPU for that."""
+    peer, not this thread, makes the kernel forget the file, because the hypervisor may stop a CPU
+    for that."""
 
     def __init__(self):
         self.peer, self.path = Peer(), scratch("mapped")
@@ -283,8 +283,8 @@ def tick(*_):
 
 
 class Signal(object):
-    """Waits for a signal, in the main thread only. The object must be made before other threads
-    begin, because these inherit that the signal is blocked."""
+    """Waits for a signal, in the main thread alone. It is made before other threads begin, so that
+    they inherit that the signal is blocked."""
 
     def __init__(self):
         if hasattr(signal, "sigwait"):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # part of: kinds.py
-"""The process that ends other processes' waits: after a delay, it does what a waiting thread waits
-for.
+"""The other side of waits: a process that does, after a delay, what a waiting thread waits for.
 
-It listens on a port, whose number it prints. On each connection it gets lines "WHAT SECONDS
-ARGUMENT". It ends at the end of its standard input."""
+It listens on a port of its own, which it prints. Each connection is a series of lines
+"WHAT SECONDS ARGUMENT". The process ends when its input does.
+"""
 import ctypes
 import fcntl
 import os
@@ -35,7 +35,7 @@ def write(_, seconds, path):
 
 
 def hold(connection, seconds, path):
-    """Locks the file, replies, and keeps the lock for that long."""
+    """Replies when it has the lock, and holds it."""
     with open(path, "r+b") as f:
         fcntl.flock(f, fcntl.LOCK_EX)
         connection.sendall(b"x")
@@ -43,7 +43,7 @@ def hold(connection, seconds, path):
 
 
 def forget(connection, _, path):
-    """Drops the file from memory, and replies."""
+    """Replies when the file isn't in memory any more."""
     with open(path, "rb") as f:
         libc.posix_fadvise(f.fileno(), ctypes.c_long(0), ctypes.c_long(0), DONTNEED)
     connection.sendall(b"x")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # needs: 3.6
-# contract: frames of the standard library don't count: threading.py waits in various functions
-"""Two workers of a pool wait for work, which is idle; a consumer waits for a queue, which isn't
-idle; the main thread sleeps."""
+# contract: threading.py waits in functions that differ from time to time
+"""Two workers of a pool that have no work, which is idle, and a consumer that waits for a queue,
+which isn't; the main thread sleeps."""
 import concurrent.futures
 import threading
 import time
@@ -16,7 +16,7 @@ both = threading.Barrier(WORKERS)
 
 
 def work():
-    """The only task that a worker gets."""
+    """The only task of a worker, which has no other work afterwards."""
     both.wait()
     log = clocks.Log()
     clocks.started.append(log)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: frames of the standard library don't count: threading.py waits in various functions
+# contract: threading.py waits in functions that differ from time to time
 # needs: free threading
-"""Threads use the same list, each of whose methods is a critical section. No garbage collection
-stops the world."""
+"""Threads that use the same list. Each method of a list is a critical section. No collection stops
+the world."""
 import gc
 import random
 import time
@@ -27,8 +27,7 @@ def sorter():
 
 
 def sort_and_sleep(log):
-    """Without the sleep, the thread would hardly wait, and its CPU time isn't known exactly enough
-    for so short a wait."""
+    """Without the sleep the thread would hardly wait, and its CPU time isn't known that exactly."""
     sort_round(log)
     log.begin()
     time.sleep(0.02)  # waits: sleep

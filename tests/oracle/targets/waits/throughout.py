@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: frames of the standard library don't count: threading.py waits in various functions
-"""Eight threads in eight kinds of wait that never end, and the main thread in a ninth kind."""
+# contract: threading.py waits in functions that differ from time to time
+"""Eight threads in eight kinds of wait, which are never over, and the main thread in a ninth."""
 import time
 
 import clocks
@@ -12,7 +12,7 @@ KINDS = (kinds.Sleep, kinds.Lock, kinds.Queue, kinds.Epoll, kinds.Recv, kinds.Ac
 
 
 def waiter(kind):
-    """Returns the function for a thread that waits in this way."""
+    """Returns the function that a thread runs."""
     def waits():
         made, log = kind(), clocks.Log()
         clocks.started.append(log)
@@ -21,7 +21,7 @@ def waiter(kind):
 
 
 class LastLog(clocks.Log):
-    """A log that saves all threads' logs just before its thread's wait begins."""
+    """Saves all logs when its wait is about to begin."""
 
     def begin(self, depth=1, seconds=0):
         clocks.Log.begin(self, depth + 1, seconds)

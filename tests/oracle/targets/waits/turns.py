@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: frames of the standard library don't count: threading.py waits in various functions
-"""One thread waits in each kind of wait in turn. So a sample with the stack or the state of the
-previous wait is wrong."""
+# contract: threading.py waits in functions that differ from time to time
+"""One thread waits in each kind in turn. So a sample with the stack or state of the wait before is
+wrong."""
 import random
 
 import clocks
@@ -12,8 +12,8 @@ chance = random.Random(1)
 
 
 def seconds(kind):
-    """Returns a random length for a wait of this kind, 0.25 to 8 ms. Every second kind has longer
-    waits."""
+    """Draws how long a wait of this kind lasts, 0.25 to 8 ms. Some kinds are always longer than
+    others."""
     return 0.00025 * 2 ** chance.uniform(0, 2) * (1 if every.index(kind) % 2 else 8)
 
 
@@ -27,7 +27,8 @@ def round_(log):
 
 
 def again(log):
-    """Waits once more in every third kind, on another line, so that stacks get different shares."""
+    """Waits in every third kind once more, from another line, so that stacks have different
+    shares."""
     for kind in every[::3]:
         turn(log,
              kind)

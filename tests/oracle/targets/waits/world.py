@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# contract: frames of the standard library don't count: threading.py waits in various functions
+# contract: threading.py waits in functions that differ from time to time
 # needs: free threading
-"""Each garbage collection stops the world. Threads that compute wait only for that."""
+"""Each collection stops the world. The threads that compute wait for nothing else."""
 import gc
 import time
 
@@ -28,7 +28,7 @@ def adds_up(n):
 
 
 def computes(function):
-    """Returns the function for a thread that computes."""
+    """Returns the function that a thread runs."""
     def waits():  # waits in: stop-the-world
         def round_(log):
             log.begin()
@@ -39,8 +39,7 @@ def computes(function):
 
 
 def collects(log):  # waits in: lock
-    """Runs collections, in which it waits until all other threads have stopped. To krait that is a
-    wait for a lock."""
+    """Waits until all others have stopped. That is a lock for krait."""
     log.begin()
     gc.collect()
     log.end()
