@@ -2,9 +2,9 @@
 /*
  * A 64-bit value that proves that a code object is still the one whose name krait has read. It is
  * computed from everything that the name, the file and the lines of the code object come from. The
- * functions here are pure. The kernel program calls them for every frame of a sample. User space
- * calls them when it reads a code object later. docs/decisions/0002-code-identity.md says why this
- * proof can't be wrong.
+ * functions in this file are pure. The kernel program calls them for every frame of a sample. User
+ * space calls them when it reads a code object later. docs/decisions/0002-code-identity.md says why
+ * this proof can't be wrong.
  */
 #ifndef ABI_CHECK_H
 #define ABI_CHECK_H
@@ -41,8 +41,8 @@ static inline __u64 check_bytes(__u64 h, const __u8 *p, __u64 n)
 /*
  * Returns the proof of a code object that has a co_version (3.12+). Within one interpreter, a
  * co_version is given to one code object only, and never again. From 3.13 on each interpreter of a
- * process counts for itself. There the two pointers tell apart code objects that have the same
- * version in two interpreters.
+ * process counts versions for itself. So two interpreters may have code objects with the same
+ * version, which differ in the addresses @qualname and @linetable.
  */
 static inline __attribute__((always_inline)) __u64 check_version(__u32 version, __u32 firstlineno,
 								 __u64 qualname, __u64 linetable)
@@ -53,8 +53,8 @@ static inline __attribute__((always_inline)) __u64 check_version(__u32 version, 
 }
 
 /*
- * Adds a str or bytes object, as its length and its cached hash, to the proof @h. Such objects are
- * a part of the proof of a code object up to 3.11, and where co_version is 0. The cached hash is
+ * Adds a str or bytes object, as its length and its cached hash, to the proof @h. The proof of a
+ * code object that has no co_version (all up to 3.11) includes such objects. The cached hash is
  * SipHash (in 2.7 FNV) over all bytes. An object without a cached hash is added as its length and
  * all its bytes, eight at a time, with zeros after the last byte up to a multiple of eight.
  */

@@ -13,48 +13,51 @@
 #include <linux/types.h>
 #endif
 
-/* How Python frames are linked: how the thread state leads to the innermost frame. */
+/* How a thread's PyThreadState leads to its innermost Python frame, and a frame to its caller. */
 enum py_walk {
-	PY_WALK_OBJECT = 1, /* 2.7-3.10: tstate.frame -> PyFrameObject.f_back */
-	PY_WALK_CFRAME,	    /* 3.11, 3.12: tstate.cframe -> current_frame -> _PyInterpreterFrame */
-	PY_WALK_CURRENT,    /* 3.13+: tstate.current_frame -> _PyInterpreterFrame */
+	/* 2.7-3.10: tstate.frame is the innermost PyFrameObject; f_back leads to its caller */
+	PY_WALK_OBJECT = 1,
+	/* 3.11, 3.12: tstate.cframe->current_frame is the innermost _PyInterpreterFrame */
+	PY_WALK_CFRAME,
+	PY_WALK_CURRENT, /* 3.13+: tstate.current_frame is the innermost _PyInterpreterFrame */
 };
 
 /*
  * What differs between versions of Python, apart from offsets: X(NAME). Code asks for the
  * capability that it depends on, and the version's row in src/python/layout says whether the
- * version has it. So a new version is a row, and no other code compares version numbers.
+ * version has it. So a new version of Python only needs a new row, and no other code compares
+ * version numbers.
  */
 #define PY_CAPABILITIES(X)                                                                         \
-	X(OLD_CLASSES)	  /* 2.7: classes and instances without a type, names mangled */           \
+	X(OLD_CLASSES)	  /* 2.7: old-style classes have no type; names are mangled */             \
 	X(PLAIN_INTS)	  /* 2.7: an int is a C long */                                            \
 	X(OPEN_DICTS)	  /* 2.7: a dict is one open hash table */                                 \
-	X(LOCK_GIL)	  /* 2.7: the GIL is a plain lock; _PyThreadState_Current has it */        \
+	X(LOCK_GIL)	  /* 2.7: the GIL is a lock; _PyThreadState_Current is its holder's */     \
 	X(LISTED_STATES)  /* 2.7: a PyThreadState is found only in its interpreter's list */       \
 	X(GIL_STATICS)	  /* 3.6: the GIL consists of static variables of ceval.c */               \
 	X(GIL_IN_RUNTIME) /* 3.7-3.11: the GIL is in _PyRuntime */                                 \
 	X(GIL_ACTIVE)	  /* 3.12: an interpreter points to its GIL; _status.active: who has it */ \
-	X(RUNTIME)	  /* 3.7+: _PyRuntime has the key of PyThreadStates, a Py_tss_t */         \
-	X(TSS_ARGUMENT)	  /* 3.12+: PyGILState_GetThisThreadState() passes that Py_tss_t on */     \
+	X(RUNTIME)	  /* 3.7+: _PyRuntime has the Py_tss_t that leads to a PyThreadState */    \
+	X(TSS_ARGUMENT)	  /* 3.12+: PyGILState_GetThisThreadState() passes its Py_tss_t on */      \
 	X(PREINIT)	  /* 3.8+: _PyRuntime's flags say how far pre-initialisation got */        \
-	X(RUNTIME_READY)  /* 3.11+: _PyRuntime._initialized lies before the flags of PREINIT */    \
-	X(LNOTAB)	  /* <= 3.9: lines are in co_lnotab, as pairs of bytes */                  \
-	X(SIGNED_LINES)	  /* 3.6-3.9: steps of lines in co_lnotab may be negative */               \
+	X(RUNTIME_READY)  /* 3.11+: _PyRuntime._initialized is right before PREINIT's flags */     \
+	X(LNOTAB)	  /* <= 3.9: co_lnotab has the line numbers, as pairs of bytes */          \
+	X(SIGNED_LINES)	  /* 3.6-3.9: co_lnotab may step back to an earlier line */                \
 	X(LINE_RANGES)	  /* 3.10: lines are ranges in co_linetable; f_lasti counts code units */  \
 	X(NATIVE_ID)	  /* 3.8+: threading.Thread has _native_id, the kernel's thread id */      \
 	X(FRAME_A_LOOP)	  /* <= 3.10: an evaluation loop runs one frame, which is an object */     \
 	X(TRACE_REFS)	  /* <= 3.12: a build may put two pointers before every object */          \
-	X(LOG2_KEYS)	  /* 3.11+: PyDictKeysObject begins with log2 of sizes and its kind */     \
+	X(LOG2_KEYS)	  /* 3.11+: PyDictKeysObject begins with its log2 sizes and its kind */    \
 	X(MANAGED_DICTS)  /* 3.11+: an instance's dict or values may lie before or behind it */    \
 	X(VALUES_BEFORE)  /* 3.11: before an object: pointers to its values and to its dict */     \
 	X(VALUES_TAGGED)  /* 3.12: before an object: pointer to its dict, or (bit 0) values */     \
-	X(VALUES_HEAD)	  /* 3.13+: struct _dictvalues begins with its sizes, 8 bytes */           \
-	X(SHIM_FRAMES)	  /* 3.12+: an evaluation loop that C enters has a frame of no function */ \
-	X(INIT_CLEANUP)	  /* 3.12+: a code object runs between a class and its __init__ */         \
+	X(VALUES_HEAD)	  /* 3.13+: the first 8 bytes of struct _dictvalues are its sizes */       \
+	X(SHIM_FRAMES)	  /* 3.12+: a loop that C calls has a frame of its own (its shim) */       \
+	X(INIT_CLEANUP)	  /* 3.12+: a code object of CPython itself runs a class's __init__ */     \
 	X(TAGGED_INTS)	  /* 3.12+: lv_tag of an int has the int's sign and number of digits */    \
-	X(TRAMPOLINES)	  /* 3.12+: -X perf calls functions through copies of a stub */            \
+	X(TRAMPOLINES)	  /* 3.12+: with -X perf functions run through copies of a stub */         \
 	X(COUNTER_SYMBOL) /* 3.12: symbol _Py_next_func_version counts code objects */             \
-	X(FREE_THREADED)  /* 3.13-3.15: krait reads the free-threaded build too */                 \
+	X(FREE_THREADED)  /* 3.13-3.15: krait also reads the free-threaded build */                \
 	X(HIDDEN_EXECUTORS) /* 3.14: the JIT registers its code nowhere (3.15's does); but its code
 			       leaves the caller's registers unchanged (3.13's doesn't) */
 
@@ -74,7 +77,7 @@ enum py_capability {
 
 /*
  * Offsets in bytes; 0 means "not in this version" except where 0 is a genuine offset (frame_code
- * from 3.12, cframe_current_frame in 3.12, frame_func). Structures: PyThreadState,
+ * from 3.12, cframe_current_frame in 3.12, frame_func). The structures are PyThreadState,
  * PyInterpreterState, _PyCFrame, PyFrameObject or _PyInterpreterFrame, PyCodeObject,
  * PyUnicodeObject (2.7: PyStringObject), PyBytesObject.
  */
@@ -82,7 +85,7 @@ enum py_capability {
 	X(ob_type)                                                                                 \
 	X(interp_next)                                                                             \
 	X(interp_tstate_head)                                                                      \
-	X(interp_modules)	  /* dict sys.modules; krait reads it from user space only */      \
+	X(interp_modules)	  /* the dict sys.modules, which only user space reads */          \
 	X(interp_gil)		  /* ceval.gil, pointer to the interpreter's GIL; 3.12+ */         \
 	X(interp_collecting)	  /* int gc.collecting, != 0 during a collection; 3.9+ */          \
 	X(interp_tlbc_generation) /* u32 tlbc_indices.tlbc_generation; 3.14t+; may be missing */   \
@@ -90,15 +93,15 @@ enum py_capability {
 	X(tstate_interp)                                                                           \
 	X(tstate_frame) /* .frame, .cframe or .current_frame; see py_layout.walk */                \
 	X(tstate_thread_id)                                                                        \
-	X(tstate_datastack_top) /* end of the used stack of frames; 3.11, 3.12 */                  \
+	X(tstate_datastack_top) /* where the frames in the data stack end; 3.11, 3.12 */           \
 	X(tstate_exc_info)	/* pointer to the innermost _PyErr_StackItem; 3.11, 3.12 */        \
 	X(tstate_exc_state)	/* the thread's own _PyErr_StackItem; 3.11, 3.12 */                \
-	X(tstate_root_cframe)	/* a _PyCFrame of no evaluation loop; 3.11, 3.12 */                \
+	X(tstate_root_cframe)	/* the _PyCFrame that belongs to no evaluation loop; 3.11, 3.12 */ \
 	X(tstate_native_thread_id)                                                                 \
 	X(tstate_gil)		/* u32 with the thread's GIL state: see .gil_bit; 3.12+ */         \
 	X(tstate_gil_requested) /* int gil_requested; 3.15+ */                                     \
 	X(tstate_state)		/* int state; free-threaded builds */                              \
-	X(tstate_section)	/* critical_section, a tagged pointer; free-threaded builds */     \
+	X(tstate_section)	/* tagged pointer critical_section; free-threaded builds */        \
 	X(cframe_current_frame)                                                                    \
 	X(frame_code)	 /* pointer to the frame's code: f_code or f_executable */                 \
 	X(frame_back)	 /* pointer f_back or previous: the caller's frame */                      \
@@ -121,7 +124,7 @@ enum py_capability {
 	X(code_linetable)      /* pointer to the line table: co_lnotab (<= 3.9) or co_linetable */ \
 	X(code_varnames)       /* names of variables: tuple (<= 3.10) or co_localsplusnames */     \
 	X(code_version)	       /* u32 co_version of a code object; 3.12+ */                        \
-	X(code_adaptive)       /* 3.11+: the first instruction, which lies in the object */        \
+	X(code_adaptive)       /* 3.11+: the instructions, which lie in the code object */         \
 	X(code_firsttraceable) /* int _co_firsttraceable; 3.11+ */                                 \
 	X(code_stacksize)      /* int co_stacksize, 8 bytes before co_nlocalsplus; 3.11, 3.12 */   \
 	X(code_tlbc)	       /* pointer co_tlbc; 3.14t+ */                                       \
@@ -143,11 +146,14 @@ struct py_layout {
 	 * The field `compact` is 3 bits higher, `ascii` 4 bits higher.
 	 */
 	__u8 str_kind_shift;
-	/* mask of the u32 at tstate_gil: _status.active (3.12), holds_gil (3.13+) */
+	/*
+	 * mask of the bit in the u32 at tstate_gil that says whether the thread has the GIL:
+	 * _status.active (3.12), holds_gil (3.13+)
+	 */
 	__u8 gil_bit;
 	/*
-	 * != 0: to walk frames, more of a frame is needed than its code and its instruction. 3.11:
-	 * the frame's function. 3.14t+: which copy of the bytecode the frame runs.
+	 * != 0: of each frame, a walk also needs the function (3.11), or which copy of the bytecode
+	 * the frame runs (3.14t+)
 	 */
 	__u8 frame_more;
 #define X(name) __u16 name;
@@ -182,7 +188,7 @@ static inline void py_layout_set_block(struct py_layout *l)
  * How many bytes of a structure a walk reads at once, from its start. If an interpreter has a
  * needed field further on in the structure, it isn't supported.
  */
-/* bytes read of a _PyInterpreterFrame; frames before 3.11 are read otherwise */
+/* bytes read of a _PyInterpreterFrame, which is a frame of 3.11 and later */
 #define PY_FRAME_BYTES 80
 /*
  * the most bytes that are read of a PyThreadState: up to thread_id, the last field that is needed.
@@ -190,11 +196,11 @@ static inline void py_layout_set_block(struct py_layout *l)
  */
 #define PY_TSTATE_BYTES 255
 
-/* Where the PyThreadState of the current thread is found. */
+/* How the PyThreadState of the current thread is found. */
 enum py_tss {
 	/*
-	 * 2.7 has no such place: the thread state is found by tstate_current, or in the list of
-	 * thread states by its thread_id
+	 * 2.7: no variable of the thread leads to its thread state. It is found by tstate_current,
+	 * or by its thread_id in the list of thread states.
 	 */
 	PY_TSS_NONE = 0,
 	/* pthread key of glibc: its value lies in a two-level table in struct pthread */
@@ -202,20 +208,17 @@ enum py_tss {
 	PY_TSS_KEY_MUSL,   /* pthread key of musl: its value lies in the thread's array tsd */
 	PY_TSS_TLS_STATIC, /* a TLS variable at a fixed offset: *(thread pointer + tls_offset) */
 	/*
-	 * a TLS variable of glibc: GOT pair {module, offset} at tls_got, through the DTV (16-byte
-	 * slots)
+	 * a TLS variable with glibc: a pair {module, offset} at tls_got, in the GOT, leads to it
+	 * through the DTV, whose slots have 16 bytes
 	 */
 	PY_TSS_TLS_DTV,
-	/*
-	 * a TLS variable of musl, found as PY_TSS_TLS_DTV describes, but a slot of the DTV has 8
-	 * bytes
-	 */
+	/* a TLS variable with musl: as PY_TSS_TLS_DTV, but a slot of the DTV has 8 bytes */
 	PY_TSS_TLS_DTV_MUSL,
 	/*
 	 * TLS descriptors (all of aarch64) and initial-exec: the loader fills the word at tls_got.
 	 * If that word, as s64, is below 1 << 31, it is the variable's offset from the thread
-	 * pointer. Else it is the address of a pair as in PY_TSS_TLS_DTV. tls_offset is added in
-	 * both cases.
+	 * pointer. Else the word is the address of a pair {module, offset}, as in PY_TSS_TLS_DTV.
+	 * tls_offset is added in both cases.
 	 */
 	PY_TSS_TLS_WORD,
 };
@@ -247,14 +250,14 @@ enum py_gil {
 #define PY_GIL_HOLDER 8
 #define PY_GIL_LOCKED 16
 #define PY_GIL_WAIT   32 /* offset of the two conditions and mutexes */
-/* size of `int enabled` with padding, which comes before all members in free-threaded builds */
+/* size, with padding, of `int enabled`, which free-threaded builds have before all other members */
 #define PY_GIL_ENABLED_BYTES 8
-/* size of the two conditions and mutexes; AArch64 with glibc: 16 more */
+/* size of the two pairs of condition and mutex; with glibc on AArch64 it is 16 bytes more */
 #define PY_GIL_WAIT_BYTES 176
 
 /*
- * Where one interpreter is in a process. Addresses are absolute in the target's address space, 0 =
- * none. (For an interpreter in an ELF file, the struct has addresses of the file.)
+ * Where one interpreter is in a process. Addresses are absolute in the target's address space, and
+ * 0 means none. (For an interpreter in an ELF file, the struct has addresses of the file.)
  */
 struct py_where {
 	/*
@@ -334,7 +337,7 @@ struct py_where {
 
 /*
  * Adds @bias to all addresses of @w: turns addresses in an ELF file into addresses in a process
- * that has loaded it. 0 stays "none".
+ * that has loaded it. An address of 0, which means none, stays 0.
  */
 static inline __attribute__((always_inline)) void py_where_add_bias(struct py_where *w, __u64 bias)
 {

@@ -16,8 +16,8 @@
 /* the most kernel frames in one stack: the default of kernel.perf_event_max_stack */
 #define ABI_MAX_KERNEL	127
 #define ABI_MAX_LAYOUTS 128
-#define ABI_MAX_SOURCES 16 /* event sources of a recording; rec_sample.source has 4 bits */
-/* the most bytes that are copied of one name; a code point takes up to 4 of them */
+#define ABI_MAX_SOURCES 16 /* the most events of a recording; rec_sample.source has 4 bits */
+/* the most bytes that are copied of one name, where a character takes up to 4 bytes */
 #define ABI_NAME_BYTES	    16384
 #define ABI_LINETABLE_BYTES 65536
 #define ABI_COMM_BYTES	    16
@@ -30,7 +30,7 @@
 	X(RELEASED, "released")                                                                    \
 	X(WAITING, "waiting")                                                                      \
 	X(HELD, "held")                                                                            \
-	X(NONE_STOPPED, "none") /* there is no GIL; the thread waits while the world is stopped */ \
+	X(NONE_STOPPED, "none") /* no GIL; the thread waits while all threads are stopped */       \
 	X(NONE_SECTION, "none") /* there is no GIL; the thread waits for a critical section */
 
 enum gil_state {
@@ -52,7 +52,7 @@ enum rec_type {
 	REC_ACCOUNT,
 };
 
-/* Names one image of a process. Each exec makes another image, and so does a reused pid. */
+/* Identifies one image of a process: each exec begins another, and so does a reused pid. */
 struct proc_key {
 	/* when the process began: task_struct.start_time of its main thread, CLOCK_MONOTONIC */
 	__u64 start_ns;
@@ -65,7 +65,7 @@ struct rec_sample {
 	__u8 type; /* REC_SAMPLE, or REC_SAMPLE_END for a sample of a thread that is in do_exit() */
 	__u8 outcome;	 /* enum walk_outcome: how the walk along the Python frames ended */
 	__u8 gil : 4;	 /* enum gil_state: what the thread does with the GIL */
-	__u8 source : 4; /* number of the event that the sample is of, in the recording's order */
+	__u8 source : 4; /* number of the sample's event, among the recording's events */
 	__u8 native;	 /* enum native_outcome: how the native unwinding ended */
 	__u32 tid;
 	__u64 time_ns;
@@ -95,12 +95,12 @@ enum wait_fd {
 	WAIT_FD_OTHER, /* a terminal, another device, an eventfd, an epoll set, ... */
 };
 
-/* What a wait is for, as the kernel names it. */
+/* Which kind of name wait_on.text is. It is the name of what a thread waits for. */
 enum wait_on_kind {
 	WAIT_ON_NOTHING,
-	WAIT_ON_IPV4, /* .text is an address in the network's order, with .port */
+	WAIT_ON_IPV4, /* .text is an address in network byte order; .port is the port */
 	WAIT_ON_IPV6, /* as WAIT_ON_IPV4 */
-	WAIT_ON_UNIX, /* .text is the path of the socket, or of the socket's other end */
+	WAIT_ON_UNIX, /* .text is a path to which the socket or its peer is bound */
 	WAIT_ON_FILE, /* .text is the last part of the file's path */
 	WAIT_ON_KINDS
 };
@@ -108,7 +108,7 @@ enum wait_on_kind {
 #define WAIT_ON_BYTES 64
 struct wait_on {
 	__u8 kind; /* enum wait_on_kind: what .text is */
-	/* != 0: the address is the socket's own, because the socket has no other end */
+	/* != 0: the socket has no peer but listens, and .text is the socket's own address */
 	__u8 listens;
 	__u16 port;
 	__s32 fd; /* the descriptor, in the thread's process */
@@ -139,7 +139,7 @@ struct rec_wait {
 	__u64 others_ns, gil_others_ns;
 	__u32 times;
 	__u32 cost_ns; /* how long taking the stack took, which may have made the wait longer */
-	__u64 arg[2];  /* the first arguments of the system call */
+	__u64 arg[2];  /* the first two arguments of the system call */
 	__s32 call;    /* number of the system call in which the thread is; -1: none */
 	__u16 state;   /* state of the task, TASK_* of the kernel */
 	__u8 fd;       /* enum wait_fd: what .arg[0] is */
@@ -153,16 +153,16 @@ struct rec_wait {
 	 */
 	struct rec_sample waker;
 };
-/* bytes of a record without .waker */
+/* size of a struct rec_wait without its .waker */
 #define WAIT_BYTES   __builtin_offsetof(struct rec_wait, waker)
 #define WAIT_ONE     1024
-#define WAIT_SITES   8	/* sites of a thread; a power of two */
-#define WAIT_DISK    1	/* flag: the kernel says it is a wait for a disk (task_struct.in_iowait) */
+#define WAIT_SITES   8	/* sites that are kept of a thread; a power of two */
+#define WAIT_DISK    1	/* flag: the thread waits for a disk (task_struct.in_iowait) */
 #define WAIT_EXITS   2	/* flag: the thread is in do_exit(), or gets another tid by execve() */
 #define WAIT_OPEN    4	/* flag: the wait isn't over */
 #define WAIT_CGROUP  8	/* flag: the thread is frozen by cgroup v2, or is stopped */
 #define WAIT_FOR_GIL 16 /* flag: the wait is for the GIL, as the futex's address shows */
-/* flag: process ids that the thread uses are those of krait's own PID namespace */
+/* flag: the thread is in krait's PID namespace, so process ids mean the same to both */
 #define WAIT_NUMBERS 32
 /*
  * flag: no stack was taken of this wait. The record has the times of this wait, but all its other
@@ -173,15 +173,15 @@ struct rec_wait {
 /*
  * The account of a thread that has ended, or of one that lives when the recording ends. Its
  * sample.weight is 0. Its sample.ready_ns and .stolen_ns are final: no later record of the thread
- * follows. Both sums below are for the time from the first to the last task switch of the thread
- * that krait saw, and come from different sources.
+ * follows. .switches_ns and .kernel_ns are two measurements of the same: how long the thread waited
+ * between the first and the last of its task switches that krait saw.
  */
 struct rec_account {
 	struct rec_sample sample; /* .type of this sample is REC_ACCOUNT; its .stack may be 0 */
-	__u64 switches_ns;	  /* sum of the thread's waits, each from switch to switch */
-	/* time between the switches of .switches_ns, minus the thread's CPU, ready, stolen time */
+	__u64 switches_ns; /* sum of the thread's waits, each from task switch to task switch */
+	/* time from first to last task switch, minus the thread's CPU, ready and stolen time */
 	__u64 kernel_ns;
-	__u32 exit_status; /* that of the process, as waitpid() gives it; 0 also: it goes on */
+	__u32 exit_status; /* of the process, as waitpid() gives it; 0 if the process goes on */
 	__u32 reserved;
 };
 
@@ -227,7 +227,7 @@ struct rec_native {
 	__u16 reserved16;
 	__u64 stack;
 	struct proc_key proc;
-	/* .version of the struct unwind_space by which the addresses were looked up; 0: none */
+	/* .version of the struct unwind_space in which addresses were looked up; 0: in none */
 	__u32 version;
 	__u32 reserved;
 	/*
@@ -261,8 +261,8 @@ struct wire_text {
 enum code_text { CODE_FILENAME, CODE_NAME, CODE_QUALNAME, CODE_LINETABLE, CODE_TEXT_MAX };
 
 /*
- * Sent when a code object is met first. The bytes of the texts follow in order, each padded to a
- * multiple of 8.
+ * Describes a code object. It is sent when a sample has the code object for the first time. The
+ * bytes of the texts follow in order, each padded to a multiple of 8.
  */
 struct rec_code {
 	__u8 type;	 /* REC_CODE */
@@ -271,7 +271,7 @@ struct rec_code {
 	__s32 firstlineno;
 	__u64 code, check;
 	struct proc_key proc;
-	/* 3.11+: first instruction, in code units, at which a frame is completely set up */
+	/* 3.11+: first instruction, as an index, at which a frame is completely set up */
 	__s32 firsttraceable;
 	__u32 version; /* co_version of the code object; 0: it has no version */
 	/* <= 3.10: address of the object in the first local variable of a frame; 0 = none */
@@ -310,14 +310,14 @@ struct rec_absent {
 	struct absent_range {
 		/* the range of memory that was tried; addr 0: no memory of this kind was absent */
 		__u64 addr, bytes;
-	} range[ABSENT_MAX]; /* for each enum absent_kind: the range that was tried last */
+	} range[ABSENT_MAX]; /* for each enum absent_kind: the last range that couldn't be read */
 };
 
 enum proc_state {
 	PROC_PENDING = 1, /* user space was asked what the process is, and hasn't answered yet */
 	PROC_PYTHON,
 	PROC_IGNORED,	  /* the process isn't wanted, or isn't Python */
-	PROC_UNSUPPORTED, /* Python of a kind that krait doesn't know: its samples are counted */
+	PROC_UNSUPPORTED, /* krait doesn't know this version of Python: samples are only counted */
 	PROC_NATIVE,	  /* the process isn't Python, but its native stacks are wanted */
 	/* the executable is linked with a known libpython, which isn't mapped yet */
 	PROC_LINKING,
@@ -364,14 +364,14 @@ struct proc_place {
 	 */
 	__u64 group[ABI_GROUPS];
 	struct place_dir {
-		__u64 ino, mount; /* .mount: as in statx(), STATX_MNT_ID_UNIQUE */
+		__u64 ino, mount; /* .mount is what statx() gives with STATX_MNT_ID_UNIQUE */
 		__u32 dev, generation;
 	} dir; /* the working directory; .mount 0: not known */
 };
 
 /*
- * Sent when the kernel program meets an image of a process for the first time, or asks about it
- * again.
+ * Tells user space of a process image. It is sent with the first sample of the image, and again as
+ * long as user space doesn't know what the process is.
  */
 struct rec_proc {
 	__u8 type;  /* REC_PROC */
@@ -404,7 +404,7 @@ struct image_place {
 
 /* Map `procs`: tgid -> state of the process. */
 struct proc_entry {
-	/* .start_ns is 0 if user space made the entry before the first sample, which fills it in */
+	/* .start_ns is 0 if user space made the entry; the process's first sample sets it */
 	struct proc_key key;
 	struct image_place place; /* where in memory the image lies that user space examined */
 	/* when the last REC_PROC, which asks user space, was sent for this process */
@@ -426,8 +426,8 @@ struct proc_entry {
 #define ABI_INTERPRETERS 4 /* how many interpreters of one process are followed at most */
 
 /*
- * Map `several`: tgid -> the interpreters of a process that has more than one. The first is .where
- * of its proc_entry.
+ * Map `several`: tgid -> the interpreters of a process that has more than one. The first
+ * interpreter is .where of the process's proc_entry.
  */
 struct proc_several {
 	__u32 tgid, n;

@@ -2,8 +2,8 @@
 /*
  * How the kernel program notes which stacks and code objects it has sent. It notes their ids in
  * sets of SENT_WAYS ids, newest first. A full set forgets its oldest id, and the object with that
- * id is sent again when it is met again. So the receiver needs to keep only somewhat more objects
- * of each set (src/collect/code/recent.h).
+ * id is sent again when it is met again. So user space needs to keep only a few more objects of
+ * each set than SENT_WAYS (src/collect/code/recent.h).
  */
 #ifndef ABI_SENT_H
 #define ABI_SENT_H
@@ -19,7 +19,10 @@ static inline __attribute__((always_inline)) __u64 sent_set_of(__u64 id)
 	return id >> 8; /* the caller takes the result modulo SENT_SETS */
 }
 
-/* Returns the id under which a code object is noted as sent. (A stack has an id of its own.) */
+/*
+ * Returns the id under which a code object is noted as sent. (A stack is noted under its own id,
+ * rec_stack.stack.)
+ */
 static inline __attribute__((always_inline)) __u64 sent_code_id(const struct proc_key *p,
 								__u64 code, __u64 check)
 {

@@ -13,12 +13,12 @@
 
 /*
  * Map `polled`: host tid -> the only descriptor for which the thread waits in poll(). A kernel
- * program can't read that descriptor of another thread, so user space does.
+ * program can't read another thread's argument of poll(), so user space reads it.
  */
 struct task_polled {
 	/*
-	 * rec_task.switches; once the thread has run again, the number differs and .fd means
-	 * nothing
+	 * the thread's rec_task.switches when user space read .fd; if the thread has run again, it
+	 * has another number and .fd means nothing
 	 */
 	__u64 switches;
 	__s32 fd;
@@ -52,7 +52,7 @@ struct rec_task {
 	__u8 fd;		  /* enum wait_fd: what .arg[0] is */
 	__u8 wait_flags;	  /* WAIT_DISK, WAIT_CGROUP, WAIT_NUMBERS (records.h) */
 	__u8 reserved[6];
-	/* what .arg[0] refers to, or what the descriptor in map `polled` refers to */
+	/* what the descriptor in .arg[0] or in map `polled` refers to */
 	struct wait_on on;
 	/*
 	 * Owner of the thread when the record was made. TASK_NO_ID: only somebody with more rights

@@ -50,9 +50,9 @@ struct unwind_rule {
 	 */
 	__s16 ra, fp, bx;
 };
-/* says that the register still holds the caller's value (aarch64: .ra in lr) */
+/* value of .ra, .fp and .bx: the register still has the caller's value (for .ra on aarch64: lr) */
 #define UNWIND_SAME 0x7fff
-#define UNWIND_LOST 0x7ffe /* says that the caller's value of the register is lost */
+#define UNWIND_LOST 0x7ffe /* value of .ra, .fp and .bx: the caller's value is lost */
 
 /*
  * .ra, .fp and .bx are offsets from the CFA. With UNWIND_FP_FROM_FP or UNWIND_BX_FROM_FP, .fp or
@@ -140,7 +140,7 @@ struct space_mapping {
 	__u32 key;
 	__u32 reserved;
 };
-/* A mapping as user space holds it; .table and .key mean what they do in struct space_mapping. */
+/* A mapping as user space holds it; .table and .key mean the same as in struct space_mapping. */
 struct unwind_mapping {
 	__u64 start, end;
 	__u32 table, key;
@@ -172,7 +172,7 @@ struct unwind_space {
 	 * yet
 	 */
 	__u32 version;
-	/* set by the kernel program, which needs mappings with a .version above this one */
+	/* set by the kernel program: it needs mappings with a higher .version than this number */
 	__u32 asked;
 	__u32 chunks; /* how many entries of .chunk are used */
 	__u32 chunk[SPACE_CHUNKS];

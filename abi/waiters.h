@@ -23,16 +23,16 @@ struct gil_count {
 
 /*
  * One word holds the number of waiters and the sum of waiting times, so that one addition changes
- * both: waiters * (GIL_ONE - now) + sum. Times are in units. When a wait begins, GIL_ONE - now is
- * added. When the wait ends, GIL_ONE - now is subtracted, with the time of its end. The sum must
- * stay below GIL_ONE - now. So once the sum is half of GIL_ONE - now, which takes 4 years of
- * waiting, new waits are counted in another slot.
+ * both: waiters * (GIL_ONE - now) + sum. Times are in units of 1.024 us. When a wait begins,
+ * GIL_ONE - now is added. When the wait ends, GIL_ONE - now is subtracted, with the time of its
+ * end. The sum must stay below GIL_ONE - now. So once the sum is half of GIL_ONE - now, which takes
+ * 4 years of waiting, new waits are counted in another slot.
  */
 #define GIL_ONE	  (1ull << 48)
 #define GIL_SHIFT 10 /* a unit is 1.024 us */
 /*
- * The value with which a sum begins, in units. The clocks of two CPUs may differ a little. So a sum
- * may be a little too small when it is read, but it mustn't be below 0.
+ * The value with which a sum begins, in units. It isn't 0, because the clocks of two CPUs may
+ * differ a little. So a sum may be a little too small when it is read, but it mustn't be below 0.
  */
 #define GIL_FIRST (1ull << 20)
 

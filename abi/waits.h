@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Map `waits`: what the program at switches keeps of each thread. */
+/* Map `waits`: what the BPF program at task switches keeps of each thread. */
 #ifndef ABI_WAITS_H
 #define ABI_WAITS_H
 
@@ -31,10 +31,10 @@ struct wait_site {
 	__u32 recent, before;
 	__u32 reserved;
 	__u64 recent_ns, before_ns;
-	__u64 owed_ns; /* waited time that no sent record has yet */
+	__u64 owed_ns; /* sum of the site's waits whose time isn't in any sent record yet */
 	/*
 	 * Each wait adds to .place the chance with which its stack is taken; WAIT_STEP is a chance
-	 * of 1. When .place passes .mark, the stack is taken. When .place reaches WAIT_STEP, it
+	 * of 1. When .place passes .mark, the stack is taken. When .place reaches WAIT_STEP, .place
 	 * begins again at 0, and .mark gets a new random value.
 	 */
 	__u32 place, mark;
@@ -43,8 +43,8 @@ struct wait_site {
 #define WAIT_WINDOW_NS (1 << 28) /* a quarter of a second */
 /*
  * If a wait lasts this long and its stack wasn't taken, user space reads the stack while the thread
- * still waits. So such a wait gets a record of its own (WAIT_LEFT). A wait this long whose stack
- * was taken counts for itself alone.
+ * still waits. So such a wait gets a record of its own (WAIT_LEFT). If the stack of such a long
+ * wait was taken, its record stands for this one wait.
  */
 #define WAIT_LONG_NS 1000000000
 #define SITE_GIL     0 /* the site of waits for the GIL; no other wait has this site */
@@ -104,8 +104,9 @@ struct wait_entry {
 	__u32 site;  /* index in .sites of the last wait */
 	__u8 phase;  /* enum wait_phase */
 	/*
-	 * != 0: the thread was met within execve(), and may have had another thread id before. Then
-	 * .delay_begin_ns is of the time when the thread was met.
+	 * != 0: krait saw the thread for the first time within execve(), and the thread may have
+	 * had another thread id before. .delay_begin_ns is of the time when krait first saw the
+	 * thread.
 	 */
 	__u8 in_exec;
 	__u8 has_cpu; /* != 0: krait saw the task switch by which the thread got its present CPU */
@@ -130,7 +131,8 @@ struct wait_entry {
 	 * enum gil_away: whether the thread has held the GIL or waited for it since it left the CPU
 	 */
 	__u16 away;
-	__u16 gil_locks; /* != 0: the GIL isn't held if `locked`, after .gil_holder, is 0 */
+	/* != 0: nobody holds the GIL if the int `locked`, after .gil_holder, is 0 */
+	__u16 gil_locks;
 	__u32 host_tgid; /* tgid in the first PID namespace, if .gil is known */
 	__u32 gil_slot;	 /* slot of the GIL in the map `gils`, as found last (waiters.h) */
 	__u64 futex;	 /* address that the thread waits for in a futex call; 0: none */
@@ -155,6 +157,6 @@ struct wait_entry {
 	struct wait_site sites[WAIT_SITES];
 };
 
-#define THREADS_MET 16384 /* number of counters of threads that have an entry; a power of two */
+#define THREADS_MET 16384 /* how many counters the array threads_met has; a power of two */
 
 #endif
