@@ -11,12 +11,13 @@
 
 #define ABSENT_QUOTAS 64
 #define ABSENT_BURST  256 /* how many reports of absent memory may be sent at once */
-/* after ABSENT_BURST reports, each such span of time allows one report */
+/* after ABSENT_BURST reports, one report may be sent per ABSENT_NS */
 #define ABSENT_NS 50000000ull
 
 /*
  * How many more reports of absent memory may be sent for one process on this CPU. .proc is a hash
- * of the process. .left is the number of reports, .at_ns is the time when .left was last increased.
+ * of the process. .left is how many more reports there may be. .at_ns is when .left was last
+ * increased.
  */
 struct absent_quota {
 	__u64 proc, at_ns;
@@ -41,7 +42,7 @@ walk_inline bool lacks(const struct rec_sample *rec, const struct walk *w)
 	return w->outcome != WALK_OK || rec->native > NATIVE_TRUNCATED || rec->gil == GIL_UNKNOWN;
 }
 
-/* Tells whether one more report may be sent for this process. */
+/* Tells whether one more report of absent memory may be sent for process w->proc. */
 walk_inline bool has_quota(struct walk *w)
 {
 	__u32 i = (w->proc_hash >> 32) % ABSENT_QUOTAS;

@@ -48,7 +48,8 @@ enum extent {
 	EXTENT_KERNEL,	/* the sample and the frames of the kernel */
 	EXTENT_NATIVE,
 	EXTENT_PYTHON,
-	EXTENT_SEVERAL, /* what EXTENT_PYTHON takes, in a process with several interpreters */
+	/* the same parts as EXTENT_PYTHON, in a process with several interpreters */
+	EXTENT_SEVERAL,
 };
 
 /*
@@ -202,8 +203,8 @@ walk_inline __u64 user_sp(const struct moment *m, const struct walk *w)
 }
 
 /*
- * Finds the GIL of the thread, and how long other threads waited for the GIL while this thread held
- * it.
+ * Finds the GIL of the sampled thread, and how long other threads waited for that GIL while the
+ * sampled thread held it.
  */
 walk_inline void add_blame(const struct moment *m, struct rec_sample *rec, struct walk *w)
 {
@@ -213,7 +214,10 @@ walk_inline void add_blame(const struct moment *m, struct rec_sample *rec, struc
 		rec->blame_ns = blame_holder(w->slot, m->weight);
 }
 
-/* Takes the Python frames and the state of the GIL. False: no layout is known. */
+/*
+ * Takes the Python frames and the state of the GIL. False: krait doesn't know the layout of the
+ * interpreter.
+ */
 walk_inline bool take_python(const struct moment *m, struct rec_sample *rec, struct walk *w)
 {
 	const struct py_layout *l;
@@ -344,8 +348,8 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 	if (w->extent == EXTENT_NOTHING)
 		return false;
 	/*
-	 * read only here: for a process that isn't wanted, this would be a tenth of the program's
-	 * time
+	 * The clock is read only after unwanted processes have been left out. For these, reading it
+	 * would take a tenth of the program's time.
 	 */
 	w->began_ns = bpf_ktime_get_ns();
 	if (!take_stack(m, rec, w))
@@ -387,8 +391,8 @@ walk_inline void add_busy(__u32 source, __u64 ns)
 
 /*
  * Is the program that runs at each task switch walking a stack on this CPU? Then it may hold a lock
- * of the map `procs`, which is an LRU hash. If a perf event came as an NMI meanwhile and needed the
- * same lock, the NMI would wait for ever.
+ * of the map `procs`, which is an LRU hash. If a perf event came as an NMI while the lock is held
+ * and needed the same lock, the NMI would wait for ever.
  */
 walk_inline bool switch_walks(void)
 {
@@ -405,10 +409,11 @@ walk_inline struct rec_sample *sample_room(__u32 slot)
 }
 
 /*
- * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, or if a
- * perf event interrupts the program at a switch of tasks, the sample counts as lost. Returns true
- * if the sample was sent or is in m->kept. How long a sample takes is measured in perf programs
- * only. They can't be preempted, and the kernel drops other samples until they end.
+ * Takes the sample of @m with the state in @slot (enum walk_slot). If the slot is in use, or if
+ * this program is a perf event's and interrupts the program that runs at task switches, the sample
+ * counts as lost. Returns true if the sample was sent or is in m->kept. How long a sample takes is
+ * measured in perf programs only. They can't be preempted, and the kernel drops other samples until
+ * they end.
  */
 walk_inline bool capture(const struct moment *m, __u32 slot)
 {

@@ -89,8 +89,8 @@ walk_inline struct gil_count *gil_of_entry(const struct wait_entry *e)
 }
 
 /*
- * Returns the counts of the GIL of @e, as gil_of_entry(). If gil_of_entry() finds no counts,
- * searches for the GIL's slot. @makes: as for gil_slot().
+ * Returns the counts of the GIL of @e. If gil_of_entry() doesn't find them, searches for the GIL's
+ * slot. @makes: as for gil_slot().
  */
 walk_inline struct gil_count *gil_to_count(struct wait_entry *e, bool makes)
 {
@@ -111,7 +111,8 @@ walk_inline __u64 gil_sum(struct wait_entry *e)
 }
 
 /*
- * Counts that the thread of @e begins to wait for its GIL. False: there is no room to count that.
+ * Counts that the thread of @e begins to wait for its GIL. False: the map has no room to count the
+ * wait.
  */
 walk_inline bool gil_wait_begins(struct wait_entry *e)
 {
@@ -155,11 +156,11 @@ walk_inline bool is_gil_futex(const struct wait_entry *e)
 }
 
 /*
- * Does the thread of @e, the current one, hold its GIL? Up to 3.11 it does if its state is the
- * current one. From 3.12 on the GIL names its holder. Between the two stores with which another
- * thread takes the GIL, the GIL still names its last holder (docs/decisions/0007). A native thread
- * may have freed its state, and another thread may use the same memory for its own state. The
- * state's thread_id shows that.
+ * Does the thread of @e, the current one, hold its GIL? Up to 3.11, the thread holds the GIL if its
+ * PyThreadState is the current one. From 3.12 on the GIL names its holder. Between the two stores
+ * with which another thread takes the GIL, the GIL still names its last holder
+ * (docs/decisions/0007). A native thread may have freed its state, and another thread may use the
+ * same memory for its own state. The state's thread_id shows that.
  */
 walk_inline bool is_gil_holder(const struct wait_entry *e)
 {
@@ -279,8 +280,8 @@ walk_global __u64 blame_holder(__u32 slot, __u64 weight)
 
 /*
  * The current thread, whose entry is @e, leaves the CPU at @now. @waits_for: it waits for
- * something; else it is ready to run. Notes whether it waits for the GIL or holds it. It also waits
- * for the GIL if it was woken up in a futex call on it and hasn't left that call yet.
+ * something; else it is ready to run. Notes whether it waits for the GIL or holds it. A thread also
+ * waits for the GIL if it was woken up in a futex call on the GIL and hasn't left that call yet.
  */
 walk_apart int leaves_with_gil(struct wait_entry *e, bool waits_for, __u64 now)
 {
@@ -308,9 +309,10 @@ walk_apart int leaves_with_gil(struct wait_entry *e, bool waits_for, __u64 now)
 }
 
 /*
- * The thread whose entry is @e gets a CPU again, at @now. If the thread held the GIL while it had
- * no CPU, other threads may have waited for the GIL. The record of this thread's wait says how long
- * they waited. If this thread was ready to run all the time, its next sample says that.
+ * Called when the thread whose entry is @e gets a CPU again, at @now. If the thread held the GIL
+ * while it had no CPU, other threads may have waited for the GIL. The record of this thread's wait
+ * says how long they waited. If this thread was ready to run all the time, its next sample says how
+ * long they waited.
  */
 walk_apart int comes_with_gil(struct wait_entry *e, __u64 now)
 {
@@ -336,8 +338,8 @@ walk_apart int comes_with_gil(struct wait_entry *e, __u64 now)
 }
 
 /*
- * The current thread, of process @tgid, ends. If the thread is the process's last, forgets the
- * process's GILs.
+ * Called when the current thread, of process @tgid, ends. If the thread is the process's last,
+ * forgets the process's GILs.
  */
 walk_global int forget_last(__u32 tgid)
 {

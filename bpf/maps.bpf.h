@@ -19,7 +19,8 @@ const volatile bool patient;	   /* only records that need an answer wake user sp
 
 const volatile __u8 native_mode; /* enum native_mode */
 const volatile bool
-	native_instructions;  /* stacks have addresses of instructions: lines are shown */
+	/* native frames have the addresses of their instructions, because their lines are shown */
+	native_instructions;
 const volatile bool measures; /* measure how long samples take: longest_ns, long_samples */
 
 /* How many slots of walk state each CPU has: the number of entries of the maps that hold it. */
@@ -32,12 +33,12 @@ const volatile struct {
 } source_config[ABI_MAX_SOURCES];
 
 /*
- * The weight of each sample of an event; 0: the period of the event. User space changes it with the
- * rate.
+ * The weight of each sample of an event. 0: the weight is the event's period. User space changes
+ * the weight when it changes the rate.
  */
 __u64 source_weight[ABI_MAX_SOURCES];
 
-/* Set once user space has described the processes that ran before the recording. */
+/* User space sets this when it has described the processes that ran before the recording. */
 bool armed;
 
 /*
@@ -150,7 +151,7 @@ struct {
 } waits SEC(".maps");
 
 /*
- * Up to the recording's beginning: how long each thread was ready to run without a CPU. User space
+ * How long each thread had been ready to run without a CPU when the recording began. User space
  * writes this map before the recording begins. The programs only read the map, so its memory may be
  * allocated entry by entry.
  */
@@ -207,7 +208,7 @@ walk_inline const struct proc_several *walk_several(__u32 tgid)
 	return bpf_map_lookup_elem(&several, &tgid);
 }
 
-/* User space maps the values of this map into its own memory. */
+/* User space maps the values of this map into its own memory, where it reads and writes them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -255,9 +256,9 @@ struct {
 
 /*
  * Ids of what was sent to user space, in sets of four, the newest first. A full set forgets its
- * oldest id. CPUs that write to one set at the same time may lose an id. What was forgotten or lost
- * is sent again. (An LRU hash with as many ids would take ten times the memory. And an update in an
- * NMI would fail if the NMI had interrupted another update.)
+ * oldest id. CPUs that write to one set at the same time may lose an id. A stack or code object
+ * whose id was forgotten or lost is sent again. (An LRU hash with as many ids would take ten times
+ * the memory. And an update in an NMI would fail if the NMI had interrupted another update.)
  */
 struct sent_set {
 	__u64 id[SENT_WAYS];
@@ -381,9 +382,9 @@ walk_inline bool is_news(const void *data)
 
 /*
  * Records of new stacks, and even more so records of code objects, can fill a ring faster than user
- * space polls it. Samples can't. So a large record wakes user space when a quarter of the ring is
- * full. A wake-up per record would make the consumer preempt the target (measured: 17,000 context
- * switches a second instead of 950).
+ * space polls it. Records of samples can't, because they are small. So a large record wakes user
+ * space when a quarter of the ring is full. A wake-up per record would make the consumer preempt
+ * the target (measured: 17,000 context switches a second instead of 950).
  */
 walk_inline long ring_output(const void *data, __u64 n, __u64 flags)
 {

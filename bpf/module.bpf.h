@@ -51,8 +51,8 @@ walk_inline __u32 which_text(struct walk *w, const struct py_layout *l, __u64 ke
 }
 
 /*
- * Is the object at @value a str? It is if it has the type of the code object's file name, which
- * always is a str.
+ * Is the object at @value a str? It is if it has the same type as the code object's file name,
+ * which always is a str.
  */
 walk_inline bool is_str(struct walk *w, const struct py_layout *l, const struct rec_code *rec,
 			__u64 value)
@@ -63,8 +63,9 @@ walk_inline bool is_str(struct walk *w, const struct py_layout *l, const struct 
 }
 
 /*
- * Looks at the dict's entry whose key is at @entry in w->text. If it is one of the module's texts,
- * appends it to the staging buffer, and describes it there in the struct rec_module at @at.
+ * Looks at the dict's entry whose key is at @entry in w->text. If the entry's value is one of the
+ * module's texts, appends this text to the staging buffer, and describes it in the struct
+ * rec_module at offset @at of that buffer.
  */
 walk_global int copy_item(__u32 slot, __u32 entry, __u32 at)
 {
@@ -105,17 +106,20 @@ walk_inline __u32 read_entries(struct walk *w, const struct py_layout *l, __u64 
 {
 	__u64 keys, meta, n, size;
 
-	/* ma_used, a version, ma_keys, ma_values: a dict with values isn't a module's */
+	/*
+	 * reads ma_used, a version, ma_keys and ma_values; a dict with ma_values isn't a module's
+	 */
 	if (read_user(w->object, 32, dict + l->ob_type + 8) || object_u64(w, 24))
 		return 0;
 	keys = object_u64(w, 16);
-	/* dk_refcnt; log2 of the sizes of table and indices, the kind; dk_usable; dk_nentries */
+	/* reads dk_refcnt, dk_log2_size, dk_log2_index_bytes, dk_kind, dk_usable and dk_nentries */
 	if (!keys || read_user(w->object, 32, keys))
 		return 0;
 	meta = object_u64(w, 8);
 	if ((meta >> 8 & 0xff) > 30 || (meta >> 16 & 0xff) > 2)
 		return 0;
-	*skip = meta >> 16 & 0xff ? 0 : 8; /* the hash, where keys may be of any type */
+	/* an entry begins with the key's hash if keys may be of any type */
+	*skip = meta >> 16 & 0xff ? 0 : 8;
 	*bytes = 16 + *skip;
 	n = object_u64(w, 24);
 	if (n > MODULE_ENTRIES)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Records for user space. A code object is sent when it is met first; its names, file and line
- * table are copied then, while they certainly exist. A stack is sent when it is met first. Each
+ * Sends records to user space. A code object or a stack is sent with the first sample that has it.
+ * A code object's names, file and line table are copied then, while they certainly exist. Each
  * sample is a small record. Only what the ring accepted counts as sent.
  */
 #ifndef BPF_SEND_H
@@ -73,7 +73,7 @@ walk_inline __u64 code_key(const struct walk *w, const struct wire_frame *f)
 	return sent_code_id(&w->proc, f->code, f->check);
 }
 
-/* Fills the head of the record: all of the code object in w->object but its texts. */
+/* Fills the head of the record: everything of the code object in w->object except its texts. */
 walk_inline void fill_code(struct rec_code *rec, const struct walk *w, const struct py_layout *l,
 			   const struct wire_frame *f, __u64 frame)
 {

@@ -52,7 +52,7 @@ walk_inline __u32 text_field(const struct py_layout *l, __u32 which)
 walk_inline __u64 read_text_head(const struct py_layout *l, __u32 which, struct wire_text *t,
 				 __u64 *data)
 {
-	__u64 head[3] = {}; /* length, hash and state of the str */
+	__u64 head[3] = {}; /* the length, the hash and the state of the str */
 	__u32 state;
 
 	t->len = 0xffffffffu; /* the length isn't known */

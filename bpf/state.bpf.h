@@ -18,8 +18,8 @@
 #define walk_inline static __attribute__((always_inline)) inline
 #define walk_global __attribute__((noinline))
 /*
- * A function with a stack of its own, which may take pointers. The verifier looks at it once for
- * each call, with what is known there.
+ * A function with a stack of its own, which may take pointers. The verifier checks it again for
+ * each call, with what it knows of the arguments there.
  */
 #define walk_apart static __attribute__((noinline))
 /* Keeps the compiler from proving (and so removing) a bound that only the verifier needs. */
@@ -87,7 +87,7 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 #define SENT_STACKS 128
 #define PROOF_SETS  512
 #define PROOF_WAYS  2
-/* frames of walk.seen: number of sets, indices in each set, and bits of an index */
+/* walk.seen: number of its sets, number of indices in each set, and bits of an index */
 #define SEEN_SETS 256
 #define SEEN_WAYS 3
 #define SEEN_BITS 10
@@ -256,8 +256,8 @@ struct walk {
 	__u16 got;	  /* load_near() sets this: how many bytes were read */
 
 	/*
-	 * A sample uses only a few cache lines of each of these arrays. So they come after the
-	 * members that each sample uses.
+	 * A sample uses only a few cache lines of each of the following arrays. So the arrays come
+	 * after the members that each sample uses.
 	 */
 	struct memo files[MEMO_FILES];
 	struct shim_memo shims[SHIM_MEMOS];
@@ -265,7 +265,8 @@ struct walk {
 	__u64 shared[SHARED_PLACES];
 	/*
 	 * By code object: indices of the latest frames in walk_out whose code objects were proved,
-	 * the last one in the low bits. Some are of earlier samples; find_seen() finds that out.
+	 * the last index in the low bits. Some indices are of earlier samples; find_seen()
+	 * recognizes these.
 	 */
 	__u32 seen[SEEN_SETS];
 	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by the ids' low bits */

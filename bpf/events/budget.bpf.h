@@ -58,8 +58,8 @@ walk_inline void spend(__u64 ns)
 }
 
 /*
- * Tells whether @ns more than the budget may be spent, so that all stacks are still taken. If so,
- * counts this time as spent.
+ * Tells whether @ns more than the budget may be spent without leaving out stacks. If so, counts
+ * this time as spent.
  */
 walk_inline bool use_burst(__u64 ns)
 {
@@ -189,8 +189,8 @@ walk_inline void count_length(struct wait_site *s, __u64 ns)
 
 /*
  * Chooses whether the stack of this wait is taken, and sets e->times, the number of waits that its
- * record stands for; 0: the stack isn't taken. Until a thread has a stack, each of its waits is
- * chosen.
+ * record stands for; 0: the stack isn't taken. Until a stack of the thread has been taken, each of
+ * its waits is chosen.
  */
 walk_inline bool is_chosen(struct wait_entry *e)
 {
@@ -211,7 +211,7 @@ walk_inline bool is_chosen(struct wait_entry *e)
 	return e->times != 0;
 }
 
-/* A long wait is over: makes the wait's record stand for this wait alone. */
+/* Called when a long wait is over: makes the wait's record stand for this wait alone. */
 walk_inline void stand_alone(struct wait_entry *e)
 {
 	e->wait.times = WAIT_ONE;

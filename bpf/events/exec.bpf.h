@@ -34,8 +34,8 @@ walk_inline void tell_before(struct wait_entry *e, __u32 tid, __u64 now)
 }
 
 /*
- * Ends the account of the current thread, number @tid, at @now, and sends what is left of it. @e is
- * the thread's entry.
+ * Ends the account of the current thread, number @tid, at @now, and sends what of the account
+ * hasn't been sent yet. @e is the thread's entry.
  */
 walk_inline void end_now(struct wait_entry *e, const struct task_struct *task, __u32 tid, __u64 now)
 {
@@ -77,7 +77,10 @@ walk_inline void begin_image(const struct task_struct *task, __u32 tid, __u64 st
 	e->has_cpu = 1;
 }
 
-/* Called in exec_binprm() (fs/exec.c) with: task, the number that the thread had before, bprm. */
+/*
+ * The kernel runs this program in exec_binprm() (fs/exec.c). The context has: task, the number that
+ * the thread had before execve(), bprm.
+ */
 SEC("tp_btf/sched_process_exec")
 int on_exec(__u64 *ctx)
 {
@@ -99,10 +102,13 @@ int on_exec(__u64 *ctx)
 		earlier = bpf_map_lookup_elem(&waits, &before);
 	if (earlier && earlier->task != (__u64)task)
 		earlier = NULL;
-	/* the end of the thread that had this number before may have been reported already */
+	/* krait may already have reported the end of the thread that had this number before */
 	if (earlier)
 		earlier->wait.flags |= WAIT_EXITS;
-	/* the thread may have changed its CPU since it has its new number; no program saw that */
+	/*
+	 * the thread may have moved to another CPU since it got its new number, which no program
+	 * saw
+	 */
 	if (earlier && !e)
 		earlier->aside_ns = stolen_of(task);
 	stolen = stolen_before(task, e ?: earlier);

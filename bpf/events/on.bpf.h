@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a wait is for: the other end of a socket, the name of a file. It is read when the wait
- * begins, because the descriptor may be closed or belong to another file by the time when user
+ * Finds what a wait is for: the other end of a socket, or the name of a file. This is read when the
+ * wait begins, because the descriptor may be closed or belong to another file by the time when user
  * space could look.
  */
 #ifndef BPF_EVENTS_ON_H
@@ -27,7 +27,7 @@ walk_inline __u64 fd_of(const struct rec_wait *wait)
 	return (__u64)(__s64)fd;
 }
 
-/* Sets .on and .fd of the wait that the current thread begins. */
+/* Sets .on and .fd of @wait, which the current thread begins. */
 walk_inline void tell_on(struct task_struct *task, struct rec_wait *wait)
 {
 	struct wait_on *on = &wait->on;

@@ -51,7 +51,7 @@ walk_inline __u64 futex_of(struct task_struct *task, const struct call *call, __
 
 /*
  * Notes what the current thread, whose entry is @e, begins to wait for, and chooses whether its
- * stack is taken. Returns whether the stack is taken.
+ * stack is taken. Returns 1 if it is taken.
  */
 walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 {
@@ -72,7 +72,7 @@ walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 
 /*
  * Keeps in @e the stack that was taken of the current thread, and what the thread begins to wait
- * for. Until this call, @e has the stack of an earlier wait, with which @e's time is sent.
+ * for. Until this call, @e has the stack of an earlier wait, which is sent with the times of @e.
  */
 walk_apart int keep_stack(struct wait_entry *e, __u32 state)
 {
@@ -100,7 +100,7 @@ walk_apart int keep_stack(struct wait_entry *e, __u32 state)
 	return 0;
 }
 
-/* Sends the wait that is over. False: the ring has no room. */
+/* Sends the record of the thread's last wait, which is over. False: the ring has no room. */
 walk_inline bool send_wait(struct wait_entry *e, __u64 weight, __u64 delay_ns)
 {
 	e->wait.sample.time_ns = e->over_ns;
@@ -111,9 +111,7 @@ walk_inline bool send_wait(struct wait_entry *e, __u64 weight, __u64 delay_ns)
 			    BPF_RB_NO_WAKEUP);
 }
 
-/*
- * The wait that is over took @ns and gets no record. Its time is added to that of a later record.
- */
+/* The wait that is over took @ns and gets no record. Adds its time to that of a later record. */
 walk_inline void owe(struct wait_entry *e, struct wait_site *s, __u64 ns)
 {
 	s->owed_ns += ns;
@@ -124,8 +122,8 @@ walk_inline void owe(struct wait_entry *e, struct wait_site *s, __u64 ns)
 }
 
 /*
- * The current thread, whose entry is @e, has run since its last wait and leaves the CPU. Only now
- * the length of that wait is known. @delay_ns: sched_info.run_delay of the thread.
+ * The current thread, whose entry is @e, has run since its last wait and leaves the CPU. Counts
+ * that wait, whose length is known only now. @delay_ns: sched_info.run_delay of the thread.
  */
 walk_apart int finish_wait(struct wait_entry *e, __u64 delay_ns)
 {
@@ -225,8 +223,8 @@ walk_global int send_site(__u32 tid, __u32 i)
 }
 
 /*
- * Sends the time of thread @tid that no record has yet. Also called before waits in do_exit(),
- * because their stacks may not be readable.
+ * Sends the waiting times of thread @tid that no record has yet. Also called before waits in
+ * do_exit(), because their stacks may not be readable.
  */
 walk_global int send_owed(__u32 tid)
 {
@@ -256,8 +254,9 @@ walk_global int end_thread(__u32 tid, __u32 exit_status)
 }
 
 /*
- * Ends the entry of an earlier thread that had the number @tid, and whose end wasn't seen. If it
- * had come back from a wait, nobody knows how long it was ready to run at the end of that wait.
+ * Ends the entry of an earlier thread that had the number @tid, and whose end krait didn't see. If
+ * that thread had got a CPU again after a wait, nobody knows how long it was ready to run before
+ * that.
  */
 walk_global int end_earlier(__u32 tid)
 {
@@ -355,9 +354,9 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u32 state, __u64 
 }
 
 /*
- * Thread @next gets the CPU. If it has waited, its wait is over. A wait from before the recording
- * was read by user space, with the thread's count of switches. Such a wait doesn't count if the
- * thread has run since.
+ * Called when thread @next gets the CPU. If the thread has waited, the wait is over. A wait from
+ * before the recording was read by user space, with the thread's count of switches. Such a wait
+ * doesn't count if the thread has run since.
  */
 walk_inline void comes_back(struct task_struct *next, __u64 now)
 {
@@ -410,8 +409,8 @@ walk_inline struct wait_entry *meet_thread(const struct task_struct *prev, __u32
 }
 
 /*
- * Thread @task, whose entry is @e, stops running: it leaves the CPU, or calls execve(). If it had
- * got the CPU after a wait, that wait's length is known now.
+ * Called when thread @task, whose entry is @e, stops running: it leaves the CPU, or calls execve().
+ * If it had got the CPU after a wait, that wait's length is known now.
  */
 walk_inline void ends_run(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {
@@ -464,10 +463,10 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 }
 
 /*
- * kernel/sched/core.c, __schedule(): (bool preempt, prev, next), from 5.18 on also prev's state.
- * The state is read from the task instead. In this tracepoint it is 0 for a task that stays ready
- * to run, even if the task wanted to wait and a signal kept it from waiting. It may be another
- * value for a task that is preempted just before it waits.
+ * The kernel's __schedule() passes: bool preempt, prev, next, and from 5.18 on prev's state. The
+ * state is read from the task instead. In this tracepoint it is 0 for a task that stays ready to
+ * run, even if the task wanted to wait and a signal kept it from waiting. It may be another value
+ * for a task that is preempted just before it waits.
  */
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)

@@ -2,7 +2,7 @@
 /*
  * Reads where the threads of chosen processes are blocked: their user registers, their kernel
  * stack, and since when. /proc shows user registers only of a stopped thread. This program stops no
- * thread, and threads don't notice it.
+ * thread, and threads don't notice that they are read.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>

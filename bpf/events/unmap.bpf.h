@@ -48,7 +48,7 @@ walk_inline void on_unmap(struct vm_area_struct *vma)
 		return;
 	/*
 	 * exit() and execve() unmap the whole mm. Nothing runs in it afterwards, so no old mapping
-	 * can be taken for a new one, and this needn't be counted.
+	 * can be taken for a new one, and these unmappings needn't be counted.
 	 */
 	if (BPF_CORE_READ(vma, vm_mm) != BPF_CORE_READ(task, mm))
 		return;
@@ -84,11 +84,11 @@ walk_inline bool is_mapped(const struct unwind_space *s, __u64 start, __u64 end)
 }
 
 /*
- * The kernel has chosen @n bytes from @start on for a new mapping of the current process. If krait
- * knows an older mapping there, the older mapping was unmapped, and an unmapping is counted. While
- * user space reads the process's mappings, every new mapping counts as an unmapping, because user
- * space may have read the old one. A forked process without a sample yet will get the known
- * mappings of its parent, so the parent's are searched.
+ * Called when the kernel has chosen @n bytes from @start on for a new mapping of the current
+ * process. If krait knows an older mapping there, the older mapping was unmapped, and an unmapping
+ * is counted. While user space reads the process's mappings, every new mapping counts as an
+ * unmapping, because user space may have read the old one. A forked process without a sample yet
+ * will get the known mappings of its parent, so the parent's are searched.
  */
 walk_inline void on_new_place(__u64 start, __u64 n)
 {
@@ -109,10 +109,11 @@ walk_inline void on_new_place(__u64 start, __u64 n)
 }
 
 /*
- * kernel/events/uprobes.c, uprobe_munmap(): unmap_single_vma() and its successors call it for every
- * part of a file that is unmapped. (fentry would be cheaper. But only loading a BPF object shows
- * whether the kernel allows fentry, and a second object would double the cost of loading, because
- * all of the kernel's BTF is read again.) A kprobe's context begins with the registers.
+ * Runs when the kernel calls uprobe_munmap() (kernel/events/uprobes.c), which it does for every
+ * part of a file that is unmapped (unmap_single_vma() and its successors). (fentry would be
+ * cheaper. But only loading a BPF object shows whether the kernel allows fentry, and a second
+ * object would double the cost of loading, because all of the kernel's BTF is read again.) A
+ * kprobe's context begins with the registers.
  */
 SEC("kprobe/uprobe_munmap")
 int on_munmap(struct bpf_perf_event_data *ctx)
@@ -122,9 +123,9 @@ int on_munmap(struct bpf_perf_event_data *ctx)
 }
 
 /*
- * Used where kprobes aren't allowed (a locked-down kernel). Nobody asks for a certain address when
- * a new library is mapped, so the kernel always searches for free addresses (mm/mmap.c,
- * vm_unmapped_area(); its tracepoint is in 5.7+).
+ * Used instead of on_munmap() where kprobes aren't allowed (a locked-down kernel). Nobody asks for
+ * a certain address when a new library is mapped, so the kernel always searches for free addresses
+ * (mm/mmap.c, vm_unmapped_area(); its tracepoint is in 5.7+).
  */
 SEC("raw_tp/vm_unmapped_area")
 int on_place(__u64 *args)

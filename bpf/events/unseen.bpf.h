@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Waits whose ends the kernel doesn't report. Some kernels don't run the tracepoint sched_switch
- * when certain tasks leave their CPU. If a thread gets the CPU from such a task, krait doesn't see
- * that the thread runs again.
+ * Ends waits whose ends the kernel doesn't report. Some kernels don't run the tracepoint
+ * sched_switch when certain tasks leave their CPU. If a thread gets the CPU from such a task, krait
+ * doesn't see that the thread runs again.
  */
 #ifndef BPF_EVENTS_UNSEEN_H
 #define BPF_EVENTS_UNSEEN_H
@@ -11,7 +11,9 @@
 #include "process/account.bpf.h"
 #include "process/waiting.bpf.h"
 
-/* The wait of @e, which took @away_ns, is over: the thread ran for @ran_ns after it, until @now. */
+/*
+ * Ends the wait of @e, which took @away_ns. After the wait, the thread ran for @ran_ns until @now.
+ */
 walk_inline void end_unseen(struct wait_entry *e, __u64 away_ns, __u64 ran_ns, __u64 now)
 {
 	e->away_ns = away_ns;
@@ -37,9 +39,10 @@ walk_inline void came_unseen(struct wait_entry *e, const struct task_struct *tas
 }
 
 /*
- * User space has read the wait of thread @task, whose entry is @e, but no program saw the thread
- * get a CPU after the wait. If the thread ran only once since its wait was read, the wait's length
- * follows from how long it ran. If the thread ran more often, user space added the wait too late.
+ * Called if user space has read the wait of thread @task, whose entry is @e, and no program saw the
+ * thread get a CPU after the wait. If the thread ran only once since its wait was read, the wait's
+ * length follows from how long it ran. If the thread ran more often, user space added the wait too
+ * late.
  */
 walk_inline void ends_read(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Who ends the waits for locks. A thread that wakes another thread up is the current thread when
- * the tracepoint sched_waking runs, and its memory is mapped. So the waker's stack is taken there,
- * if the waiting thread's stack was taken before. The waker's stack is sent in the wait's record,
- * and counts for the time of that wait (docs/decisions/0026).
+ * Finds the thread that ends a wait for a lock. A thread that wakes another thread up is the
+ * current thread when the tracepoint sched_waking runs, and its memory is mapped. So the waker's
+ * stack is taken there, if the waiting thread's stack was taken before. The waker's stack is sent
+ * in the wait's record, and counts for the time of that wait (docs/decisions/0026).
  *
  * Interrupts wake threads up as well: timers, disks, networks. The thread that is running when an
  * interrupt comes has nothing to do with the wait. So the current thread counts as the waker only
@@ -36,7 +36,10 @@ walk_inline bool is_waking_call(const struct futex_call *f)
 			      op == FUTEX_WAKE_OP || op == FUTEX_WAKE_BITSET);
 }
 
-/* Does the thread of @e wait for a futex, not the GIL's, and was the stack of this wait taken? */
+/*
+ * Does the thread of @e wait for a futex that isn't the GIL's, and was the stack of this wait
+ * taken?
+ */
 walk_inline bool is_lock_wait(const struct wait_entry *e)
 {
 	return e->phase == WAIT_WAITS && e->times && e->futex && !(e->wait.flags & WAIT_FOR_GIL) &&
@@ -80,8 +83,8 @@ walk_inline void take_waker(__u64 *ctx, struct wait_entry *e)
 }
 
 /*
- * kernel/sched/core.c, try_to_wake_up(): (task that is woken up). That task is locked while this
- * runs.
+ * The kernel's try_to_wake_up() (kernel/sched/core.c) passes the task that is woken up. That task
+ * is locked while this program runs.
  */
 SEC("tp_btf/sched_waking")
 int on_waking(__u64 *ctx)

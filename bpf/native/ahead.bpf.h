@@ -14,7 +14,7 @@
 #include "native/arch.bpf.h"
 #include "state.bpf.h"
 
-/* how many instructions are followed; in a trampoline of libffi 3.5 a thread executes 11 */
+/* how many instructions are simulated; a thread executes 11 in a trampoline of libffi 3.5 */
 #define AHEAD_MAX 16
 
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
@@ -79,7 +79,7 @@ walk_inline __u32 run_plain(struct unwind_regs *regs, __u64 *r10, __u64 code)
 	return 0;
 }
 
-/* Returns where @code jumps to; @pc if @code isn't a jump that trampolines have. */
+/* Returns where the jump @code at @pc leads; @pc if @code isn't a jump that trampolines have. */
 walk_inline __u64 jump_target(__u64 pc, __u64 r10, __u64 code)
 {
 	if (is_code(code, 0x25ff, 2)) /* jmp *disp32(%rip) */

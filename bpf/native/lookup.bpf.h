@@ -10,7 +10,7 @@
 #include "native/search.bpf.h"
 #include "python/code.bpf.h"
 
-/* Returns the number of the chunk that has the mapping of @pc. */
+/* Returns the number of the chunk of n->space in which the mapping of @pc is. */
 walk_inline __u32 space_chunk_of(const struct native *n, __u64 pc)
 {
 	__u32 number = n->space.chunk[0];
@@ -29,8 +29,8 @@ walk_inline __u32 space_chunk_of(const struct native *n, __u64 pc)
 }
 
 /*
- * Finds the table of the code at @pc, and as @key the offset of @pc in the table's code. Returns 0
- * or an outcome.
+ * Finds the table of unwind rows for the code at @pc, and as @key the offset of @pc in the table's
+ * code. Returns 0 or an outcome.
  */
 walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __u32 *key)
 {

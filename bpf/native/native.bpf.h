@@ -16,7 +16,7 @@
 struct native_memo {
 	__u64 pc;
 	__u32 version, value;
-	__u32 into; /* how many bytes pc is after the beginning of the row */
+	__u32 into; /* how many bytes .pc lies after the beginning of the row */
 	__u32 epoch;
 };
 
@@ -53,8 +53,11 @@ struct native {
 	__u8 instructions; /* addresses of instructions are sent, not addresses of unwind rows */
 	/* regs are the registers in the innermost frame, so all of leaf[] is valid */
 	__u8 innermost;
-	__u8 second;	    /* regs are the registers in the innermost frame's caller */
-	__u8 found_guarded; /* native_lookup() sets this: look the row up again next time */
+	__u8 second; /* regs are the registers in the innermost frame's caller */
+	/*
+	 * native_lookup() sets this: the row may become invalid, so it is looked up again next time
+	 */
+	__u8 found_guarded;
 	__u8 block[STACK_BLOCK];
 	__u8 block_slack[SLACK];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The user registers of the current thread. If the event interrupted user mode, they are in the
- * program's context. Else they are where the kernel saved them on entry.
+ * Reads the user registers of the current thread. If the event interrupted user mode, they are in
+ * the program's context. Else they are where the kernel saved them on entry.
  */
 #ifndef BPF_NATIVE_REGISTERS_H
 #define BPF_NATIVE_REGISTERS_H

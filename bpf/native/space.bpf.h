@@ -9,7 +9,8 @@
 #include "maps.bpf.h"
 
 /*
- * Tells whether @s, a copy of @now, holds for process @key. @before_ns: proc_entry.space_before_ns.
+ * Tells whether the mappings @s, a copy of @now, are up to date and are those of process @key.
+ * @before_ns: proc_entry.space_before_ns.
  */
 walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_space *now,
 			     const struct proc_key *key, __u64 before_ns)
@@ -34,8 +35,7 @@ walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_s
 }
 
 /*
- * Copies the mappings of process w->proc. If they don't hold any more, sets version and chunks to
- * 0.
+ * Copies the mappings of process w->proc. If they aren't up to date, sets version and chunks to 0.
  */
 walk_inline void copy_space(struct native *n, const struct walk *w)
 {
@@ -86,9 +86,9 @@ walk_inline bool is_time_to_wake(struct native *n, const struct walk *w)
 }
 
 /*
- * Is user space to be woken? If code was met that isn't in the mappings, it is woken once for each
- * version of the mappings. If the mappings don't hold any more, or a file has no rows yet,
- * is_time_to_wake() decides.
+ * Is user space to be woken? If the sample has code that isn't in the mappings, user space is woken
+ * once for each version of the mappings. If the mappings aren't up to date, or a file has no rows
+ * yet, is_time_to_wake() decides.
  */
 walk_inline bool is_urgent(struct native *n, const struct walk *w)
 {

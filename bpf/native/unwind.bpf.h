@@ -127,7 +127,7 @@ walk_inline __u64 saved(struct native *n, __u64 base, __s16 slot, __u64 now)
 /*
  * Notes which Python frames the current native frame runs. Python frames that one C evaluation loop
  * runs are a group. Each group has an address that lies in that loop's C frame. If the next group's
- * address lies between the stack pointer and @cfa, the current native frame is that loop.
+ * address lies between this frame's stack pointer and @cfa, the current native frame is that loop.
  */
 walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *out,
 			   struct walk_addrs *addrs, __u64 cfa)
@@ -140,7 +140,7 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 	g = bounded(g, ABI_MAX_FRAMES);
 	at = addrs->group[g].addr;
 	/*
-	 * on 3.11 a group has no address of its own, so the address of the loop's _PyCFrame is
+	 * on 3.11 a group has no address of its own, so the address of its loop's _PyCFrame is
 	 * taken
 	 */
 	if (!at)
@@ -182,7 +182,9 @@ walk_inline void unwind_signal(struct native *n, const struct unwind_rule *rule)
 	n->innermost = n->second = 0;
 }
 
-/* Goes on to the caller of the current frame by @rule, or ends the walk if that isn't possible. */
+/*
+ * Goes on to the caller of the current frame by @rule. If that isn't possible, ends the unwinding.
+ */
 walk_inline void native_up(struct native *n, struct walk *w, struct walk_out *out,
 			   struct walk_addrs *addrs, const struct unwind_rule *rule)
 {
@@ -375,8 +377,9 @@ walk_inline void walk_native(struct native *n, struct walk *w)
 
 /*
  * Extends the id of @w's stack, which covers its Python frames, to the native and the kernel's
- * frames. n->hash covers these. @n_kernel is the number of kernel frames. The id also depends on
- * how both walks ended, because the record of the stack says this.
+ * frames. n->hash is the hash over the native and the kernel's frames. @n_kernel is the number of
+ * kernel frames. The id also depends on how both walks ended, because the record of the stack says
+ * this.
  */
 walk_inline void identify_stack(struct walk *w, const struct native *n, __u32 n_kernel)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How a thread spent its time, by the kernel's accounts: CPU time, the time that it was ready to
- * run, and the time that was stolen from it. The rest is what it waited. All these times are values
- * of the scheduler's clock that the scheduler itself has read. If another clock were read a little
- * later, waits of a few microseconds would be wrong by some percent (docs/decisions/0023).
+ * Computes how a thread spent its time, by the kernel's accounts: CPU time, the time in which it
+ * was ready to run, and the time that was stolen from it. In the rest of the time the thread
+ * waited. All these times are values of the scheduler's clock that the scheduler itself has read.
+ * If another clock were read a little later, waits of a few microseconds would be wrong by some
+ * percent (docs/decisions/0023).
  */
 #ifndef BPF_PROCESS_ACCOUNT_H
 #define BPF_PROCESS_ACCOUNT_H
@@ -41,7 +42,7 @@ walk_inline bool is_unwanted(const struct proc_key *key)
 
 /*
  * Is process image @key recorded, as far as is known? If the process had no sample yet, its entry
- * in `procs` has only its number, and that is enough here.
+ * in `procs` has only its number, and an equal number is enough for this function.
  */
 walk_inline bool is_recorded(const struct proc_key *key)
 {
@@ -52,7 +53,7 @@ walk_inline bool is_recorded(const struct proc_key *key)
 	       (!p->key.start_ns || same_key(&p->key, key));
 }
 
-/* How long the thread was ready to run so far; 0 on a kernel without CONFIG_SCHED_INFO. */
+/* Returns how long the thread was ready to run so far; 0 on a kernel without CONFIG_SCHED_INFO. */
 walk_inline __u64 run_delay(const struct task_struct *task)
 {
 	return bpf_core_field_exists(task->sched_info.run_delay) ? task->sched_info.run_delay : 0;
@@ -131,10 +132,10 @@ walk_global __u64 noted_delay(__u32 tid)
 }
 
 /*
- * The run_delay that the thread had when the recording began. If the thread was ready to run at
- * that moment, the kernel counts this time only when the thread gets a CPU. How much of it was
- * before the recording isn't known exactly, but what came after can't be longer than the recording
- * so far.
+ * Returns the run_delay that the thread had when the recording began. If the thread was ready to
+ * run at that moment, the kernel counts this time only when the thread gets a CPU. How much of it
+ * was before the recording isn't known exactly, but what came after can't be longer than the
+ * recording so far.
  */
 walk_inline __u64 delay_before(const struct wait_entry *e, __u32 tid, __u64 now)
 {
@@ -171,9 +172,9 @@ walk_inline void begin_account(struct wait_entry *e, const struct task_struct *t
 }
 
 /*
- * The thread leaves the CPU after the wait that user space has read. That wait counts from the
- * recording's beginning (.left_ns), so the thread's account also begins at the recording's
- * beginning.
+ * Begins the account of a thread that leaves the CPU after a wait that user space has read. That
+ * wait counts from the recording's beginning (.left_ns), so the thread's account also begins at the
+ * recording's beginning.
  */
 walk_inline void begin_with_wait(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
 				 __u64 now)

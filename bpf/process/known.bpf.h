@@ -78,9 +78,9 @@ walk_inline bool is_stranger(const struct task_struct *task)
 
 /*
  * Notes that process image @key isn't recorded, whose number is @tgid in the first PID namespace.
- * @epoch: the value of strangers_epoch before the caller found that out. (If two CPUs write to one
- * entry at the same time, the mixed entry matches no third process, because no two processes begin
- * at the same time.)
+ * @epoch: the value of strangers_epoch before the caller found out that the image isn't recorded.
+ * (If two CPUs write to one entry at the same time, the mixed entry matches no third process,
+ * because no two processes begin at the same time.)
  */
 walk_inline void note_stranger(const struct proc_key *key, __u32 tgid, __u32 epoch)
 {

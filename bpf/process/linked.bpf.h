@@ -20,7 +20,8 @@ struct link_map {
 };
 
 /*
- * Sets w->acc to the check of the dynamic section at @addr. Negative: the section isn't readable.
+ * Sets w->acc to the hash (check_dynamic()) over the dynamic section at @addr. Negative: the
+ * section isn't readable.
  */
 walk_global int check_library(__u32 slot, __u64 addr)
 {
@@ -36,9 +37,9 @@ walk_global int check_library(__u32 slot, __u64 addr)
 }
 
 /*
- * Looks at the entry of the loader's list at @at. Sets w->found to the load bias if the entry is
- * that of the library whose dynamic section lies at @dynamic and has this @check. Returns the
- * address of the next entry; 0: there is none.
+ * Looks at the entry at @at of the loader's list of libraries. Sets w->found to the load bias if
+ * the entry is that of the library whose dynamic section lies at @dynamic and has this @check.
+ * Returns the address of the next entry; 0: there is none.
  */
 walk_global __u64 see_library(__u32 slot, __u64 at, __u64 dynamic, __u64 check)
 {

@@ -2,8 +2,8 @@
 /*
  * Finds the owner of a process, with the checks that the kernel itself makes before a process may
  * look into another (kernel/ptrace.c, __ptrace_may_access(); security/commoncap.c,
- * cap_ptrace_access_check()). Here they are made at the moment when the process is read. User space
- * could make them only before or after that.
+ * cap_ptrace_access_check()). The BPF program makes these checks at the moment when it reads the
+ * process. User space could make them only before or after that moment.
  */
 #ifndef BPF_PROCESS_OWNER_H
 #define BPF_PROCESS_OWNER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reads the control groups and the working directory of a new process, as the kernel's own numbers.
- * Reading them from /proc would be a third of what a new process costs. User space looks there only
+ * Reading them from /proc would be a third of what a new process costs. User space reads /proc only
  * if it doesn't know the numbers.
  */
 #ifndef BPF_PROCESS_PLACE_H

@@ -111,8 +111,8 @@ walk_inline bool same_key(const struct proc_key *a, const struct proc_key *b)
 }
 
 /*
- * Tells whether process @tgid is one that the user asked for (in map `roots`), or a descendant of
- * such a process.
+ * Tells whether process @tgid is in map `roots`, because the user asked for it, or is a descendant
+ * of such a process.
  */
 walk_inline bool is_wanted(struct task_struct *task, __u32 tgid)
 {
@@ -361,7 +361,7 @@ walk_global int read_place(__u32 slot)
 
 /*
  * Creates the entry in the map `procs` of the current task's process image, and sends it to user
- * space. To be called if the image has no entry, or one that says that its samples are only
+ * space. To be called if the image has no entry, or if its entry says that its samples are only
  * counted. Returns 0.
  */
 walk_global int meet_process(__u32 slot, __u32 tgid)
@@ -399,8 +399,8 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 }
 
 /*
- * Asks user space again what the process is. User space couldn't tell before, because the process
- * was still being loaded.
+ * Asks user space again what the process is. User space couldn't answer before, because the
+ * process's program was still being loaded.
  */
 walk_global int ask_again(__u32 slot, __u32 tgid)
 {
@@ -424,7 +424,7 @@ walk_global int ask_again(__u32 slot, __u32 tgid)
 
 /*
  * Takes over an entry that user space made before the first sample, if the process still runs the
- * image that user space saw. Else the process is met like any other. Returns 0.
+ * image that user space saw. Else the process gets an entry as any new process does. Returns 0.
  */
 walk_global int adopt_process(__u32 slot, __u32 tgid)
 {

@@ -87,7 +87,8 @@ walk_inline __u8 flags_of(struct task_struct *task)
 
 /*
  * Has the thread left the system call that its saved registers name, or does the thread wait for
- * something else than that call? That is so if the thread is stopped, traced or frozen, or ends.
+ * something else than that call? A thread waits for something else if it is stopped, traced or
+ * frozen, or ends.
  */
 walk_inline bool has_left_call(struct task_struct *task, __u32 state)
 {

@@ -26,7 +26,8 @@ walk_inline bool began_again(const struct walk *w)
 /*
  * Restarts the walk at @frame, which a loop further out runs. The innermost loop's link to the next
  * loop may also be left over from an earlier call. If that link leads to a loop that doesn't run
- * @frame, the callers of @frame have to show which loop does. False: the walk can't restart there.
+ * @frame, the callers of @frame have to show which loop runs @frame. False: the walk can't restart
+ * there.
  */
 walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 frame)
 {
@@ -46,8 +47,8 @@ walk_inline bool begin_again(struct walk *w, const struct py_layout *l, __u64 fr
 
 /*
  * Is the innermost loop, which isn't set up yet, the thread's only one? Then its link to the next
- * loop leads to the thread's root_cframe, which belongs to no loop. Where a greenlet begins, it
- * leads to a _PyCFrame that greenlet has put before root_cframe.
+ * loop leads to the thread's root_cframe, which belongs to no loop. Where a greenlet begins, the
+ * link leads to a _PyCFrame that greenlet has put before root_cframe.
  */
 walk_inline bool is_first_entered(struct walk *w, const struct py_layout *l)
 {

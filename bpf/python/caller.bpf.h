@@ -37,8 +37,8 @@
 #define CHUNK_BYTES 24
 
 /*
- * The functions here read into w->object, not to the BPF stack, because their callers use most of
- * its 512 bytes.
+ * The functions of this file read into w->object, not to the BPF stack, because their callers use
+ * most of its 512 bytes.
  */
 
 /* Returns where @frame of the data stack, which runs @code, ends; 0: the frame isn't readable. */
@@ -81,7 +81,7 @@ walk_global int scan_frames(__u32 slot)
 /*
  * Sets w->nearest to the frame that ends at w->callers_end, by adding up sizes from the beginning
  * of @chunk. (To look just below callers_end isn't enough: what ends there may be left over, in a
- * part of the last frame that hasn't been used yet.) False: it isn't found.
+ * part of the last frame that hasn't been used yet.) False: no such frame is found.
  */
 walk_inline bool find_nearest(struct walk *w, __u64 chunk)
 {
@@ -103,7 +103,10 @@ walk_inline void note_resumed(struct walk *w, const struct py_layout *l, __u64 i
 	w->resumed = info == w->tstate + l->tstate_exc_state ? 0 : info + GENERATOR_FRAME;
 }
 
-/* Sets w->resumed to the frame of the generator that was resumed last. False: not readable. */
+/*
+ * Sets w->resumed to the frame of the generator that was resumed last. False: the memory that leads
+ * to it isn't readable.
+ */
 walk_inline bool load_resumed(struct walk *w, const struct py_layout *l)
 {
 	if (read_user(w->object, 8, w->tstate + l->tstate_exc_info))
@@ -136,8 +139,8 @@ walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 /*
  * Looks at frame w->caller, which runs w->caller_code, is innermost and hasn't run an instruction
  * yet. As long as the thread is in that frame, it is the last frame of the data stack. Sets
- * w->nearest and w->resumed. Returns MET_LEFT: the frame isn't the last one, so the thread has left
- * it; MET_FAULT: memory isn't readable.
+ * w->nearest and w->resumed. Returns MET_FRESH if the thread is in the frame; MET_LEFT if the frame
+ * isn't the last one, so the thread has left it; MET_FAULT if memory isn't readable.
  */
 enum met { MET_FRESH, MET_LEFT, MET_FAULT };
 

@@ -19,7 +19,8 @@
 #define TINY_BYTES 32
 
 /*
- * Adds @n <= @most bytes of @text to w->acc, eight at a time, the last word padded with zeros.
+ * Adds @n <= @most bytes of @text to the hash w->acc, eight at a time. Pads the last word with
+ * zeros.
  * @most: a constant that bounds the loop.
  */
 walk_inline void hash_text(struct walk *w, const __u8 *text, __u64 n, __u32 most)
@@ -36,7 +37,7 @@ walk_inline void hash_text(struct walk *w, const __u8 *text, __u64 n, __u32 most
 
 /*
  * Adds up to TEXT_BYTES of the bytes that hash_bytes() adds. 0 = to be called again, 1 = all bytes
- * have been added, negative = not readable.
+ * have been added, negative = the bytes aren't readable.
  */
 walk_global int hash_next(__u32 slot)
 {
@@ -65,8 +66,9 @@ walk_global int hash_next(__u32 slot)
 }
 
 /*
- * Adds w->acc_len bytes at w->acc_addr of the target to w->acc; negative = not readable. If there
- * are more than ABI_LINETABLE_BYTES, only that many are added; user space does the same.
+ * Adds w->acc_len bytes at w->acc_addr of the target to the hash w->acc. Returns a negative number
+ * if the bytes aren't readable. If there are more than ABI_LINETABLE_BYTES, only that many are
+ * added; user space does the same.
  */
 walk_global int hash_bytes(__u32 slot)
 {
@@ -79,7 +81,7 @@ walk_global int hash_bytes(__u32 slot)
 	return 0;
 }
 
-/* Adds to the hash @n bytes at @off of w->block, SHORT_BYTES at most. */
+/* Adds to the hash w->acc the @n bytes, SHORT_BYTES at most, at offset @off of w->block. */
 walk_global int hash_short(__u32 slot, __u64 off, __u64 n)
 {
 	struct walk *w = walk_state(slot);
@@ -91,8 +93,8 @@ walk_global int hash_short(__u32 slot, __u64 off, __u64 n)
 }
 
 /*
- * Adds to the hash @n bytes of the target at @addr. At offset @head, w->block holds w->got bytes of
- * the target's memory from @at on.
+ * Adds to the hash w->acc the @n bytes of the target at @addr. At offset @head, w->block holds
+ * w->got bytes of the target's memory from @at on.
  */
 walk_inline bool hash_data(struct walk *w, __u64 at, __s64 head, __u64 addr, __u64 n)
 {
@@ -126,8 +128,8 @@ walk_inline __u64 str_data(const struct py_layout *l, __u64 addr, __u32 state)
 }
 
 /*
- * Adds the length and the hash of a str or bytes object, which lie at @head in w->block. If the
- * hash isn't cached (-1), adds the length alone and returns false.
+ * Adds to w->acc the length and the hash of a str or bytes object, which lie at @head in w->block.
+ * If the hash isn't cached (-1), adds the length alone and returns false.
  */
 walk_inline bool hash_head(struct walk *w, __s64 head, __u64 *length)
 {
@@ -203,7 +205,7 @@ walk_inline void remember(const struct walk *w, struct memo *m, __u64 addr, __u6
 	m->sample = w->sample;
 }
 
-/* Adds the name of a file to the hash. */
+/* Adds the name of a file, the str at @file, to the hash w->acc. */
 walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 file)
 {
 	struct memo *m = memo_of(w, file);
@@ -248,9 +250,10 @@ walk_global int check_contents(__u32 slot, __u64 at)
 }
 
 /*
- * Has computing checks taken so long that this sample computes no more? After PROVE_NS, PROVE_LATE
- * more checks are still computed, unless HASH_LEAST bytes have been hashed. In a deep recursion,
- * only the few outermost functions have no check by then, because a walk meets them last.
+ * Has this sample spent so much time on checks (check.h) that it computes no more of them? After
+ * PROVE_NS, PROVE_LATE more checks are still computed, unless HASH_LEAST bytes have been hashed. In
+ * a deep recursion, only the few outermost functions have no check by then, because a walk meets
+ * them last.
  */
 walk_inline bool is_late(struct walk *w)
 {
@@ -288,8 +291,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /*
- * Sets w->acc to the check of the code object at @code, whose proof is limited in time. Returns -1
- * if the code object isn't readable, or if earlier proofs of this sample took too long.
+ * Sets w->acc to the check of the code object at @code, unless earlier checks of this sample took
+ * too long. Returns -1 if the code object isn't readable, or if there is no time.
  */
 walk_global int prove_late(__u32 slot, __u64 code)
 {

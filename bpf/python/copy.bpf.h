@@ -32,8 +32,8 @@
 /* no code object can have more instructions than this; a larger number was misread */
 #define MOST_UNITS (1u << 29)
 /*
- * A word in w->proofs has the copy's address in its low bits, as many as this. Above these bits it
- * has the number of the copy's instructions (2 bytes each).
+ * A word in w->proofs has the address of a copy in its COPY_ADDR_BITS low bits. Above these it has
+ * the number of the copy's instructions (2 bytes each).
  */
 #define COPY_ADDR_BITS 48
 
@@ -42,7 +42,10 @@ walk_inline bool is_in(__u64 copy, __u64 units, __u64 instr)
 	return instr - copy < units * 2;
 }
 
-/* Sets w->copies_hash. False: the generation isn't readable, or the build has no generation. */
+/*
+ * Sets w->copies_hash, which depends on tlbc_generation. False: the generation isn't readable, or
+ * the build has no generation.
+ */
 walk_inline bool load_generation(struct walk *w, const struct py_layout *l)
 {
 	__u32 generation;
@@ -109,8 +112,8 @@ walk_global __u64 search_copies(__u32 slot, __u64 code, __u64 instr, __u32 index
 }
 
 /*
- * Returns what search_copies() returns, and keeps the copy in w->proofs with @key. Like proving,
- * this is limited in time for all but the innermost frames.
+ * Returns what search_copies() returns, and keeps the copy in w->proofs with @key. Like proving a
+ * code object, the search is limited in time, except for the innermost frames.
  */
 walk_global __u64 search_in_time(__u32 slot, __u64 code, __u64 instr, __u32 index, __u64 key)
 {

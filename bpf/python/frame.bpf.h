@@ -59,7 +59,7 @@ struct frame_view {
 	bool shim;
 	bool stacked; /* the frame lies in the data stack, not in a generator */
 	/*
-	 * the frame is the outermost of its evaluation loop; the loop's own frame (its shim) counts
+	 * the frame is the outermost of its evaluation loop, maybe the loop's own frame (its shim)
 	 */
 	bool entry;
 	__u32 flags;

@@ -96,8 +96,8 @@ walk_global int prove_inner(__u32 slot, __u64 shim)
 }
 
 /*
- * The frame just read, whose caller is w->frame, is the outermost of its C evaluation loop. @shim:
- * the loop's own frame, or 0 if it has none.
+ * Called when a C evaluation loop's outermost frame was read, whose caller is w->frame: the loop's
+ * frames are complete. @shim: the loop's own frame, or 0 if it has none.
  */
 walk_inline void close_group(struct walk *w, struct walk_out *out, struct walk_addrs *addrs,
 			     __u64 shim)
@@ -149,8 +149,8 @@ walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const s
 
 /*
  * The innermost frame hasn't run an instruction yet, and the caller stored in it is @frame. Is
- * @frame the wrong caller, that of an earlier frame at the same address (caller.bpf.h)? For
- * example, a generator that nobody resumed has called nothing.
+ * @frame the wrong caller, because it is the caller of an earlier frame at the same address
+ * (caller.bpf.h)? For example, a generator that nobody resumed has called nothing.
  */
 walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 				 const struct frame_view *f, __u64 frame)

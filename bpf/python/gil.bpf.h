@@ -39,7 +39,10 @@
 #define LOCK_BYTES 96
 
 #define NO_WORD	   (~0ull)
-/* Bits of the pointer to a PyCriticalSection that are no part of its address; its _cs_mutex. */
+/*
+ * Bits of the pointer to a PyCriticalSection that aren't part of its address, and the offset of the
+ * PyCriticalSection's _cs_mutex.
+ */
 #define SECTION_TAG   3ull
 #define SECTION_MUTEX 8
 
@@ -49,7 +52,10 @@ struct futex_call {
 	__s64 op;
 };
 
-/* Addresses of the GIL's words. 0: not known. NO_WORD: there is no GIL (yet) to wait for. */
+/*
+ * Addresses of the GIL's words. 0: the address isn't known. NO_WORD: there is no GIL (yet) to wait
+ * for.
+ */
 struct gil_place {
 	__u64 holder, locked, wait;
 };
@@ -201,8 +207,8 @@ walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const str
 	if (w->gil_word & l->gil_bit)
 		return GIL_HELD;
 	/*
-	 * take_gil() sets holds_gil last. Before that, the thread may be in a futex call that wakes
-	 * the thread from which it got the GIL.
+	 * take_gil() sets holds_gil last. Before it does, the thread may be in a futex call that
+	 * wakes the thread from which it got the GIL.
 	 */
 	if (f->op >= 0 && (!find_gil(w, l, &g) || says_held(w, &g)))
 		return GIL_UNKNOWN;

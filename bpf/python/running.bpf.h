@@ -3,9 +3,9 @@
  * Finds the thread's innermost frame when its innermost evaluation loop may name a wrong one. 3.11
  * and 3.12 publish an evaluation loop's _PyCFrame before they fill it (Python/ceval.c,
  * _PyEval_EvalFrameDefault); until then the _PyCFrame holds what an earlier loop left there. The
- * last frame of the data stack and the generator that was resumed last are right even then. On 3.12
- * a loop's own frame (its shim), next to its _PyCFrame, shows which frames belong to the loop.
- * docs/decisions/0015-who-called.md
+ * last frame of the data stack and the generator that was resumed last show the innermost frame
+ * even then. On 3.12 a loop's own frame (its shim), next to its _PyCFrame, shows which frames
+ * belong to the loop. docs/decisions/0015-who-called.md
  */
 #ifndef BPF_PYTHON_RUNNING_H
 #define BPF_PYTHON_RUNNING_H
@@ -63,7 +63,7 @@ walk_inline bool has_run(struct walk *w, const struct py_layout *l, __u64 frame)
 		       l->code_adaptive) >= 0;
 }
 
-/* Sets w->resumed to the generator that was resumed before the present w->resumed. */
+/* Sets w->resumed to the generator that was resumed before the one that w->resumed is now. */
 walk_inline bool load_resumed_before(struct walk *w, const struct py_layout *l)
 {
 	if (read_user(w->object, 8, w->resumed - GENERATOR_FRAME + EXC_PREVIOUS))

@@ -4,7 +4,8 @@
  * two libpythons)? A thread runs two interpreters at once if a function of one interpreter calls
  * the other. Then the answer is the interpreter whose GIL the thread holds. If it holds none, the
  * answer is the one that is later in the list: it was loaded later, so the earlier one called it.
- * If the lists of threads are long, this takes too long, and some interpreters aren't looked at.
+ * If the interpreters' lists of threads are long, looking at all interpreters would take too long,
+ * so some are left out.
  */
 #ifndef BPF_PYTHON_SEVERAL_H
 #define BPF_PYTHON_SEVERAL_H

@@ -185,7 +185,10 @@ walk_inline void keep_data_stack(struct walk *w, const struct py_layout *l)
 	w->stack_limit = object_u64(w, l->tstate_datastack_top + 8u);
 }
 
-/* Reads the part of a thread state with all fields that a walk needs. True: it is this thread's. */
+/*
+ * Reads the part of thread state @tstate with all fields that a walk needs. True: the state is this
+ * thread's.
+ */
 walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 tstate)
 {
 	__u32 n =
@@ -333,7 +336,7 @@ walk_inline bool read_current(struct walk *w)
 
 walk_inline bool find_tstate(struct walk *w, const struct py_layout *l)
 {
-	w->thread = THREAD_NONE; /* the result unless a thread state is found or a read fails */
+	w->thread = THREAD_NONE; /* what is known unless a thread state is found or a read fails */
 	w->current = w->where.tstate_current ? CURRENT_NO : CURRENT_UNKNOWN;
 	w->gil_read = 0;
 	if (!w->tp)
