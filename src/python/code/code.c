@@ -78,8 +78,8 @@ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *
 		return set_string(&code->file, w, raw, bytes);
 	case CODE_NAME:
 		/*
-		 * A qualified name (co_qualname, 3.11+) says more than the name. If there is one,
-		 * the name isn't needed.
+		 * The qualified name (co_qualname, 3.11+) contains the name. So the name is needed
+		 * only if there is no qualified name.
 		 */
 		return code->text[CODE_QUALNAME].addr ? 0 : set_string(&code->name, w, raw, bytes);
 	case CODE_QUALNAME:
@@ -93,7 +93,8 @@ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *
 
 /*
  * Must text @which be read from the process? The beginning of a name is enough, but a line table is
- * needed as a whole. .len is UINT32_MAX if even the object's head couldn't be read.
+ * needed as a whole. .len of the text is UINT32_MAX if even the head of its object couldn't be
+ * read.
  */
 static bool is_missing(const struct py_code *code, enum code_text which)
 {
@@ -210,7 +211,7 @@ struct py_position py_code_position(const struct py_code *code, int lasti)
 {
 	struct py_position pos = {.col = -1, .end_col = -1};
 
-	/* An empty line table is valid too: up to 3.9 a function on one line has an empty one. */
+	/* The line table may be empty: up to 3.9 a function on one line has an empty line table. */
 	if (!(py_code_missing(code, lasti) & 1 << CODE_LINETABLE))
 		pos = py_linetable_position(code->version, code->linetable, code->linetable_bytes,
 					    code->firstlineno, lasti);

@@ -14,26 +14,23 @@
 
 struct py_code {
 	uint64_t addr; /* address of the code object in the target */
-	/*
-	 * the check, a 64-bit proof of which object this is (abi/check.h), given .addr and the
-	 * process
-	 */
+	/* the check (abi/check.h), a 64-bit proof that the process has this code object at .addr */
 	uint64_t check;
 	/* the most qualified name that is known; UTF-8, one line; NULL: not known (yet) */
 	char *name;
 	/*
-	 * the module's name, if the code is the top-level code of an imported module and that was
-	 * proved; else NULL
+	 * the name of the module of which this code is the top level; NULL: the code isn't a
+	 * module's top level, or the module isn't certain
 	 */
 	char *module;
 	/*
-	 * if the code has no file (<string>): the file of the module that made the code from a
-	 * text, if that was proved; else NULL
+	 * if the code has no file (<string>): the file of the module that compiled it from a text;
+	 * NULL: the code has a file, or the module isn't certain
 	 */
 	char *made_in;
 	/*
-	 * co_filename, which py_code_find_modules() may change; UTF-8, one line; NULL: not known
-	 * (yet)
+	 * co_filename, or what py_code_find_modules() put in its place; UTF-8, one line; NULL: not
+	 * known (yet)
 	 */
 	char *file;
 	uint8_t *linetable;
@@ -46,43 +43,47 @@ struct py_code {
 	bool internal; /* the code is one of CPython's own helpers, which aren't shown to users */
 	/*
 	 * for the owner of this struct: the latest round (codes_next_round()) in which a record of
-	 * the code came
+	 * this code object came
 	 */
 	uint32_t round;
 	/* for the owner of this struct: a number that no other code object has, or ever had */
 	uint64_t serial;
 	size_t counted; /* for the owner of this struct: how many bytes it counted for the code */
 	/*
-	 * NULL: .name, .file and .linetable belong to this code object. Otherwise they belong to
-	 * .like, which is kept as long as any code object refers to it.
+	 * the code object to which .name, .file and .linetable belong, which is kept as
+	 * long as any code object refers to it; NULL: they belong to this code object
 	 */
 	struct py_code *like;
 	/* how many other code objects have this code object as their .like */
 	uint32_t users;
-	/* addresses and lengths of the texts as they were when the code object was first met */
+	/*
+	 * addresses and lengths of the texts as they were when the kernel program first sent the
+	 * code object
+	 */
 	struct wire_text text[CODE_TEXT_MAX];
 };
 
 /*
- * Makes a code object from a record of @n bytes, which may be hostile. @version: version of the
- * layout that it was read with (rec->layout). 0: *ret is to be freed; -EINVAL: the record
- * contradicts itself; -ENOMEM. Failures leave a message and don't touch *ret.
+ * Makes a code object from a record of @n bytes, which may be hostile. @version: Python's version,
+ * which belongs to the layout with which the kernel program read the code object (rec->layout). 0:
+ * *ret is to be freed; -EINVAL: the record contradicts itself; -ENOMEM. Failures leave a message
+ * and don't touch *ret.
  */
 _must_use_ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 				   struct py_code **ret);
 /* Frees @code, which may be NULL. If it has several .users, only subtracts one from .users. */
 void py_code_free(struct py_code *code);
-/* Returns the memory that @code takes, without what it has of .like. */
+/* Returns how many bytes of memory @code takes, without those that belong to .like. */
 size_t py_code_bytes(const struct py_code *code);
 
 /*
- * Makes a code object whose record has the same content as that of @like. Adds one to @like's
- * .users. NULL: out of memory.
+ * Makes a code object from @rec, a record with the same content as that of @like. It shares the
+ * texts of @like, and adds one to @like's .users. NULL: out of memory.
  */
 struct py_code *py_code_like(struct py_code *like, const struct rec_code *rec);
 /*
- * Do the names and lines of @code depend only on its record, and not on the process? They do unless
- * something is read from the process later.
+ * Do the names and lines of @code depend only on its record, and not on the process? They don't if
+ * something still has to be read from the process.
  */
 bool py_code_is_settled(const struct py_code *code);
 
@@ -91,7 +92,10 @@ static inline void cleanup_py_code(struct py_code **code)
 	py_code_free(*code);
 }
 
-/* Keeps at most @n bytes of the line table. The positions in the rest become missing. */
+/*
+ * Keeps at most @n bytes of the line table. Instructions in the rest of the table have no position
+ * any more.
+ */
 void py_code_cut_lines(struct py_code *code, uint32_t n);
 
 /*
@@ -102,24 +106,28 @@ unsigned py_code_missing(const struct py_code *code, int lasti);
 
 /*
  * Position of the instruction at @lasti (struct wire_frame). A frame that is still being set up
- * (before firsttraceable) has no line in CPython; here it gets the line of the definition. Line 0:
- * the instruction has no line, or the line table isn't known.
+ * (before firsttraceable) has no line in CPython; this function gives it the line of the
+ * definition. Line 0: the instruction has no line, or the line table isn't known.
  */
 struct py_position py_code_position(const struct py_code *code, int lasti);
 
 /*
  * Finds the class of a method. Up to 3.10 a code object has only its bare name. @self_obj
- * (rec_code.self_obj) is the first local variable of a frame that ran it; 0: none. If @self_obj is
- * an instance or a class, and a class in its MRO has a function with exactly this code object, the
- * name becomes "Class.name"; in 2.7 only with the last part of the class's name. The function may
- * be wrapped by staticmethod, classmethod or property, or have a __wrapped__. @self_type is the
- * type of @self_obj; it still shows the class when the object is gone. Reads the live process @pid.
- * Returns 1 if the name was changed; 0 if the class isn't certain; -ESTALE, -ESRCH, ...
+ * (rec_code.self_obj) is the first local variable of a frame that ran the code; 0: there is none.
+ * If @self_obj is an instance or a class, and a class in its MRO has a function with exactly this
+ * code object, the name becomes "Class.name"; in 2.7 only with the last part of the class's name.
+ * The function may be wrapped by staticmethod, classmethod or property, or have a __wrapped__.
+ * @self_type is the type of @self_obj; the type still shows the class when the object is gone.
+ * Reads the live process @pid. Returns 1 if the name was changed; 0 if the class isn't certain;
+ * -ESTALE, -ESRCH, ...
  */
 _must_use_ int py_code_qualify(struct py_code *code, pid_t pid, const struct py_layout *layout,
 			       uint64_t self_obj, uint64_t self_type);
 
-/* A module's body (its top-level code). .globals: the module's dict, from rec_code.globals. */
+/*
+ * A code object that is a module's body (its top-level code). .globals is the address of the
+ * module's dict, from rec_code.globals.
+ */
 struct py_body {
 	struct py_code *code;
 	uint64_t globals;
@@ -128,8 +136,8 @@ struct py_body {
 #define PY_BODIES 16 /* for how many code objects one request finds the modules */
 
 /*
- * Could py_code_find_modules() find something? True for a module's body, code without a file, and a
- * notebook's cell, if this version's dicts can be read.
+ * Can py_code_find_modules() find the module of @code? It can for a module's body, code without a
+ * file, and a notebook's cell, if krait can read the dicts of this Python version.
  */
 bool py_code_has_module(const struct py_code *code, const struct py_layout *layout);
 
@@ -150,37 +158,37 @@ _must_use_ int py_code_find_modules(const struct py_body *bodies, size_t n, pid_
 				    const struct py_layout *layout);
 
 /*
- * Sets the field of one text from its @bytes bytes @raw, as the target has them. For callers that
- * read a text after the record came. 0, -EINVAL, -ENOMEM.
+ * Sets the field for text @which from @raw, the text's @bytes bytes as the target has them. For
+ * callers that read a text after the record came. 0, -EINVAL, -ENOMEM.
  */
 _must_use_ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *raw,
 				size_t bytes);
 
 /*
- * Reads the missing texts from the live process @pid (krait's PID namespace). The check of the
- * object at code->addr is taken before and after, and must be code->check. 0: nothing is missing
- * any more; -ESTALE: there is another object; -EFAULT: memory can't be read now; -ESRCH, -EPERM. On
- * failure the texts that are known stay.
+ * Reads the missing texts from the live process @pid (krait's PID namespace). Computes the check of
+ * the object at code->addr before and after, and compares it with code->check. 0: nothing is
+ * missing any more; -ESTALE: there is another object; -EFAULT: memory can't be read now; -ESRCH,
+ * -EPERM. On failure the known texts stay as they are.
  */
 _must_use_ int py_code_fill_from_process(struct py_code *code, pid_t pid,
 					 const struct py_layout *layout);
 
 /*
  * Reads a whole code object from the live process, if no record of it came. @check: the check of
- * the frame that ran it, or 0 to take the object that is there now (its check is computed). 0: *ret
- * is to be freed; -ESTALE, -EFAULT, -ESRCH, -EPERM, -ENOMEM.
+ * the frame that ran it, or 0 to take the object that is at @addr now (krait computes its check).
+ * 0: *ret is to be freed; -ESTALE, -EFAULT, -ESRCH, -EPERM, -ENOMEM.
  */
 _must_use_ int py_code_from_process(pid_t pid, const struct py_layout *layout, uint64_t addr,
 				    uint64_t check, struct py_code **ret);
 
 /*
- * Tells whether @code is one of CPython's own helpers, but doesn't set .internal. Ask again after a
- * text has changed.
+ * Tells whether @code is one of CPython's own helpers, but doesn't set .internal. The answer may
+ * differ after a text has changed.
  */
 bool py_code_is_internal(const struct py_code *code);
 
 /*
- * Is the object at code->addr still the one whose check was taken, and not freed? 0, -ESTALE,
+ * Is the object at code->addr still the one with the check code->check, and not freed? 0, -ESTALE,
  * -errno.
  */
 struct heap;

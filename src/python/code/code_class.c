@@ -36,14 +36,14 @@ static const struct {
 struct search {
 	struct heap h;
 	const struct py_code *code;
-	struct { /* types of attributes that were met so far */
+	struct { /* types of attributes that were found so far */
 		uint64_t type;
 		enum kind kind;
 	} seen[16];
 	unsigned n_seen;
 	/*
-	 * the result: the class, its function, and the key that the function has in the class's
-	 * dict; addresses
+	 * addresses of the class that was found, of its function, and of the key that the function
+	 * has in the class's dict
 	 */
 	uint64_t class, function, key;
 	bool old_style; /* .class is an old-style class of 2.7 (classobj) */
@@ -121,7 +121,10 @@ static uint64_t load(const uint8_t *p)
 	return v;
 }
 
-/* Can the wanted function be in this object? @raw: the object's first bytes. */
+/*
+ * Can @raw, the first bytes of an object, be those of the wanted function or of a wrapper around
+ * it?
+ */
 static bool may_hold(struct search *s, const uint8_t *raw)
 {
 	uint64_t type = load(raw + s->h.l->ob_type);
@@ -222,8 +225,8 @@ static bool find_in_mro(struct search *s, uint64_t type)
 }
 
 /*
- * The first argument may be an instance. It may also be a class (cls), whose metaclass has methods
- * too.
+ * Searches for the class by the first argument @self_obj. It may be an instance. It may also be a
+ * class (cls), whose metaclass has methods too.
  */
 static bool find(struct search *s, uint64_t self_obj, uint64_t type)
 {
@@ -254,13 +257,13 @@ static int class_name(struct search *s, struct str *out)
 		return heap_str(h, heap_ptr(h, s->class + h->head + 16), out);
 	if (!PY_HAS(h->l->can, OLD_CLASSES))
 		return heap_str(h, heap_ptr(h, s->class + h->h.ht_qualname), out);
-	/* The tp_name of a heap type points into its ht_name string. */
+	/* tp_name of a heap type points into the string ht_name of the type */
 	at = heap_ptr(h, s->class + h->l->type_name);
 	r = at ? heap_read(h, at, name, sizeof(name)) : -EFAULT;
 	if (r)
 		return r;
 	if (!memchr(name, '\0', sizeof(name)))
-		/* a name that is cut off could be the beginning of another class's name */
+		/* a name that was cut off could be the beginning of another class's name */
 		return -ENAMETOOLONG;
 	str_add(out, name);
 	return 0;
@@ -280,13 +283,14 @@ static bool agrees_3(struct search *s, const char *name)
 }
 
 /*
- * 2.7: may the function belong to several classes? True if each call of the enclosing function
- * makes another function of the same code, or if it is a global function, which classes may share.
+ * 2.7: may the function belong to several classes? It may if each call of the enclosing function
+ * makes another function of the same code, or if the function is a global one, which classes may
+ * share.
  */
 static bool is_of_several(struct search *s)
 {
 	struct heap *h = &s->h;
-	/* address of the function's globals, func_globals */
+	/* func_globals, the address of the function's globals */
 	uint64_t globals = heap_ptr(h, s->function + h->h.func_code + 8);
 	uint32_t flags;
 
@@ -311,7 +315,7 @@ static bool agrees_2(struct search *s, const char *class)
 /*
  * Only methods from a file get a class, because the check (abi/check.h) proves file, name and
  * lines, but not the class. If a program execs "class A" and then "class B", their methods have
- * equal checks, and a method of B may get the address that A's had.
+ * equal checks, and a method of B may get the address that a method of A had.
  */
 static bool py_code_is_from_file(const struct py_code *code)
 {

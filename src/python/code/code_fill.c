@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads texts of a code object from the live process, if the kernel program couldn't copy them. The
- * object may be gone and its address reused, so its check is taken before and after.
+ * object may be gone and its address reused, so its check (abi/check.h) is computed before and
+ * after reading.
  */
 #include "python/code/code.h"
 
@@ -75,8 +76,8 @@ static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, u
 
 /*
  * Is the object in use, not freed? A freed object keeps its version until something else is written
- * there, but its reference count is gone: there is 0, or a pointer of pymalloc's, which is above
- * 2^32. A pointer of malloc's may be lower, but malloc overwrites the type too. Since 3.14 the
+ * there, but its reference count is gone. In its place is 0, or a pointer of pymalloc, which is
+ * above 2^32. A pointer of malloc may be lower, but malloc also overwrites the type. Since 3.14 the
  * highest 16 bits of the count are flags. Objects of free-threaded builds (3.13+, with a longer
  * head) count as in use.
  */
@@ -123,8 +124,8 @@ int py_code_check_same(const struct py_code *code, struct heap *h)
 }
 
 /*
- * Reads a missing text. First reads the head of its object again, because it may have been
- * unreadable when the code object was met.
+ * Reads a missing text. First reads the head of the text's object again, because the kernel program
+ * may have been unable to read it.
  */
 static int fill_text(struct heap *h, struct py_code *code, enum code_text which)
 {
@@ -166,7 +167,7 @@ int py_code_fill_from_process(struct py_code *code, pid_t pid, const struct py_l
 	return r;
 }
 
-/* Reads where the code object's texts are, and marks all of them as missing. */
+/* Reads where the code object's texts are, and marks all texts as missing. */
 static int read_fields(struct heap *h, struct py_code *code)
 {
 	const struct py_layout *l = h->l;

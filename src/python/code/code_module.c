@@ -68,9 +68,10 @@ static bool is_name_of(const char *file, const char *name)
 }
 
 /*
- * The name needn't fit the file if the code object still exists. Only since 3.12 an equal check
- * proves that: in older versions, if the same file is imported under another name, that module's
- * body has an equal check, and may have the same address.
+ * Checks that the module's name @name fits the code's file. It needn't if the code object still
+ * exists. Only since 3.12 an equal check proves that: in older versions, if the same file is
+ * imported under another name, the second module's body has an equal check, and may have the same
+ * address.
  */
 static int check_name(const struct py_code *code, struct heap *h, const char *name)
 {
@@ -104,12 +105,12 @@ struct question {
 	size_t n;
 	struct {
 		uint64_t globals;
-		/* file of a notebook cell; "": the code isn't of a cell */
+		/* the notebook cell's file; "": the code isn't a notebook cell's */
 		char cell[CELL_BYTES + 1];
 	} of[PY_BODIES];
 };
 
-/* What the child answers: __name__ and __file__ of a module; "": the module has none. */
+/* What the child that reads answers: __name__ and __file__ of a module; "": the module has none. */
 struct answer {
 	char name[MODULE_BYTES], file[PATH_MAX];
 	uint64_t cell; /* number of the notebook cell; 0: not known */
@@ -130,7 +131,7 @@ static void put(struct heap *h, const heap_items *items, const char *key, char *
 static uint64_t find_cell(struct heap *h, const heap_items *globals, const char *file)
 {
 	uint64_t method = heap_find(h, globals, "get_ipython"), number = 0;
-	/* A PyMethodObject has im_self after im_func. */
+	/* im_self comes after im_func in a PyMethodObject */
 	uint64_t shell = method ? heap_ptr(h, method + h->head + sizeof(uint64_t)) : 0;
 	uint64_t compile = shell ? heap_attr(h, shell, "compile") : 0;
 	uint64_t cells = compile ? heap_attr(h, compile, "_filename_map") : 0;
@@ -172,7 +173,10 @@ static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 	return (ssize_t)(q.n * sizeof(*a));
 }
 
-/* Tells whether the code was compiled from a text at run time, as <string> is. */
+/*
+ * Tells whether the code was compiled from a text at run time, and so has a file name such as
+ * <string>.
+ */
 static bool is_made(const struct py_code *code)
 {
 	return code->file[0] == '<' && str_ends(code->file, ">") &&
@@ -185,7 +189,10 @@ bool py_code_is_settled(const struct py_code *code)
 	       !cell_part(code->file);
 }
 
-/* Sets .file to "/tmp/ipykernel_7/In [3]". The folder tells the cells of two notebooks apart. */
+/*
+ * Sets .file of a notebook's cell to "/tmp/ipykernel_7/In [3]". The folder tells apart cells with
+ * the same number in two notebooks.
+ */
 static int set_cell(struct py_code *code, uint64_t number)
 {
 	_cleanup_str_ struct str file = {};
@@ -235,8 +242,8 @@ bool py_code_has_module(const struct py_code *code, const struct py_layout *layo
 }
 
 /*
- * Appends text @w, whose bytes begin at *p, and moves *p behind them. False: the text isn't
- * complete.
+ * Appends text @w, whose bytes begin at *p, to @ret, and sets *p to the end of the text. False: the
+ * text isn't complete.
  */
 static bool take_text(const struct wire_text *w, const uint8_t **p, const uint8_t *end,
 		      struct str *ret)
@@ -267,9 +274,9 @@ static const struct rec_module *module_in(const struct rec_code *rec, size_t n)
 }
 
 /*
- * The record has the dict in which the code ran when the record was made. But on 3.11, if the file
- * runs again, the new code object may have the same address and an equal check, and then it gets no
- * record. So the name must fit the file.
+ * The record has the module's name as it was when the record was made. But on 3.11, if the file
+ * runs again as another module, the new code object may have the same address and an equal check.
+ * Then the kernel program sends no record of it. So the module's name must fit the file.
  */
 bool py_code_take_module(struct py_code *code, const struct rec_code *rec, size_t n)
 {

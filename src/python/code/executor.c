@@ -17,7 +17,7 @@
  */
 static const uint8_t arguments[] = {0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6};
 
-/* Returns the offset of the first instruction that is of neither kind @a nor kind @b. */
+/* Returns the offset of the first instruction that is neither of kind @a nor of kind @b. */
 static size_t skip(const uint8_t *bytes, size_t n, enum x86_kind a, enum x86_kind b)
 {
 	struct x86_insn insn;
@@ -29,7 +29,10 @@ static size_t skip(const uint8_t *bytes, size_t n, enum x86_kind a, enum x86_kin
 	return at;
 }
 
-/* If an executor begins at @bytes, returns the offset of its second function; else 0. */
+/*
+ * If an executor begins at @bytes, returns the offset of its second function, which is its chain of
+ * machine code; else 0.
+ */
 static size_t find_chain(const uint8_t *bytes, size_t n)
 {
 	size_t at, chain;
@@ -37,7 +40,7 @@ static size_t find_chain(const uint8_t *bytes, size_t n)
 
 	n = MIN(n, (size_t)SHIM_MAX);
 	at = skip(bytes, n, X86_PUSH, X86_MOVE);
-	/* The last instructions that skip() passed must be the moves of the arguments. */
+	/* the last instructions that skip() skipped must be the moves of the arguments */
 	if (at < sizeof(arguments) ||
 	    memcmp(bytes + at - sizeof(arguments), arguments, sizeof(arguments)) ||
 	    !x86_decode(bytes + at, n - at, &insn) || insn.kind != X86_CALL)

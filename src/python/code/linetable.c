@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Decodes the four line table formats of CPython 2.7-3.15; see linetable.h. Formats:
- * Objects/lnotab_notes.txt (2.7-3.10) and Objects/locations.md (3.11+). Line sums have 64 bits. A
- * table has at most a few hundred KiB and a varint 36 bits, so hostile deltas can't overflow a sum;
- * clamp_line() rejects the result.
+ * Objects/lnotab_notes.txt (2.7-3.10) and Objects/locations.md (3.11+). Line numbers are summed up
+ * in 64 bits. As a table has at most a few hundred KiB and a varint 36 bits, hostile deltas can't
+ * overflow a sum. clamp_line() rejects sums that are no line.
  */
 #include "python/code/linetable.h"
 #include "python/layout/tables.h"
@@ -68,8 +68,9 @@ static unsigned next_byte(struct cursor *c)
 }
 
 /*
- * Six bits in each byte, the lowest first; bit 6 means that another byte follows. CPython writes
- * ints, so bits above 35 are dropped. Sums of hostile tables stay far from 2^63.
+ * Reads a varint: each byte has six bits of it, the lowest first, and bit 6 means that another byte
+ * follows. CPython writes ints, so bits above 35 are dropped. Sums of hostile tables stay far from
+ * 2^63.
  */
 static int64_t next_varint(struct cursor *c)
 {
@@ -97,7 +98,10 @@ static int clamp_col(int64_t col)
 	return col >= 0 && col <= INT_MAX ? (int)col : -1;
 }
 
-/* Kinds of entries in a location table (3.11+), PyCodeLocationInfoKind; 0-9 are short forms. */
+/*
+ * Kinds of entries in a location table (3.11+), PyCodeLocationInfoKind. Kinds 0 to 9 are short
+ * forms.
+ */
 enum { LOC_ONE_LINE = 10, LOC_NO_COLUMNS = 13, LOC_LONG = 14, LOC_NONE = 15 };
 
 /* Decodes the rest of an entry whose first byte has @kind. Adds the entry's line delta to @line. */
@@ -166,9 +170,9 @@ bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int 
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (!(table[i] & 0x80))
-			continue; /* byte @i begins no entry; see from_locations() */
+			continue; /* no entry begins with byte @i; see from_locations() */
 		if (end > lasti / 2)
-			/* the entry for @lasti is complete, because the next one has begun */
+			/* the entry for @lasti is complete, because the entry after it has begun */
 			return true;
 		end += (table[i] & 7) + 1;
 	}

@@ -10,7 +10,10 @@
 #include "base/util.h"
 
 struct py_position {
-	/* lines of the instruction; 0: none (an artificial instruction); .end_line 0: not known */
+	/*
+	 * first and last line of the instruction; .line 0: the instruction, made by the compiler,
+	 * has no line; .end_line 0: not known
+	 */
 	int line, end_line;
 	/* columns as UTF-8 byte offsets, from 0; -1: not known (always before 3.11) */
 	int col, end_col;
@@ -25,7 +28,10 @@ struct py_position {
 struct py_position py_linetable_position(unsigned version, const uint8_t *table, size_t n,
 					 int firstlineno, int lasti);
 
-/* Do the first @n bytes of a table have the position of @lasti (not negative)? */
+/*
+ * Are the first @n bytes of a line table enough to find the position of instruction @lasti (not
+ * negative)?
+ */
 bool py_linetable_reaches(unsigned version, const uint8_t *table, size_t n, int lasti);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Interprets loads, calls and returns of accessor functions: what all machines have in common. */
+/*
+ * Interprets loads, calls and returns of accessor functions, in ways that are the same for all
+ * machines.
+ */
 #include "python/find/accessor_internal.h"
 
 #define CODE_BYTES 128 /* how many bytes of an accessor are read; the longest one seen has 80 */
@@ -45,8 +48,8 @@ struct value value_add(struct value a, struct value b)
 }
 
 /*
- * Loads 64 bits from an address in the file. What the loader writes there is known; what the
- * program writes isn't.
+ * Returns what an 8-byte load from address @addr of the file gives. What the loader writes at that
+ * address is known; what the program writes there isn't.
  */
 static struct value load_global(struct decoder *d, uint64_t addr)
 {
@@ -96,7 +99,7 @@ static bool reloc_is(struct decoder *d, struct value v, uint32_t type)
 }
 
 /*
- * Follows a call, or a jump out of the accessor. The argument tells which function is called. A GOT
+ * Follows a call, or a jump out of the accessor. The argument shows which function is called. A GOT
  * pair is for __tls_get_addr(), and a TLS descriptor for the descriptor's resolver. Any other
  * argument is for a function that returns a key's value: PyThread_get_key_value(int),
  * pthread_getspecific(key) or PyThread_tss_get(Py_tss_t *). Debug builds up to 3.11 pass the whole
@@ -109,7 +112,7 @@ void decoder_leave(struct decoder *d, bool is_call, struct value through)
 	if (is_call && reloc_is(d, through, d->relocs->desc)) {
 		d->reg[d->result] = (struct value){V_DESC, through.x + 8, 0};
 	} else if (is_call && reloc_is(d, arg, d->relocs->module)) {
-		/* what the callee preserves in registers isn't needed here */
+		/* registers that the called function preserves aren't needed after the call */
 		memset(d->reg, 0, sizeof(d->reg));
 		d->reg[d->result] = (struct value){V_BLOCK, arg.x, 0};
 	} else if (arg.kind == V_INT) {

@@ -3,8 +3,8 @@
  * Finds a variable that has no symbol by decoding the machine code of an exported function that
  * returns it. CPython exports such functions, called accessors here: PyInterpreterState_Head
  * (interp_head) and PyGILState_GetThisThreadState (the key of the thread's state; since 3.15 a
- * thread-local variable). Such a function has a dozen instructions of a few forms. Any other form
- * gives ACCESS_NONE.
+ * thread-local variable). Such a function has a dozen instructions, in one of a few forms. A
+ * function of any other form gives ACCESS_NONE.
  */
 #ifndef PYTHON_FIND_ACCESSOR_H
 #define PYTHON_FIND_ACCESSOR_H
@@ -40,10 +40,16 @@ struct accessor {
 	int64_t offset;
 };
 
-/* Decodes the function at @vaddr. Never fails: code that isn't understood gives ACCESS_NONE. */
+/*
+ * Decodes the function at @vaddr. Never fails: a function that krait doesn't understand gives
+ * ACCESS_NONE.
+ */
 struct accessor accessor_read(struct elf_file *elf, uint64_t vaddr);
 
-/* The readers for each machine; accessor_read() chooses one. @n: bytes of code at @vaddr. */
+/*
+ * Each of these decodes the function at @vaddr for one machine; accessor_read() chooses the right
+ * one. @n: size of @code in bytes.
+ */
 struct accessor accessor_x86(struct elf_file *elf, const uint8_t *code, size_t n, uint64_t vaddr);
 struct accessor accessor_arm64(struct elf_file *elf, const uint8_t *code, size_t n, uint64_t vaddr);
 

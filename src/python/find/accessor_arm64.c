@@ -26,7 +26,7 @@ static int64_t sign_extend(uint64_t v, unsigned bits)
 	return (int64_t)(v << (64 - bits)) >> (64 - bits);
 }
 
-/* Applies adrp or adr; @pc: address of the instruction. */
+/* Interprets adrp or adr. @pc: address of the instruction. */
 static void page_address(struct decoder *d, uint32_t w, uint64_t pc)
 {
 	int64_t imm = sign_extend((w >> 29 & 3) | (uint64_t)(w >> 5 & 0x7ffff) << 2, 21);
@@ -35,7 +35,7 @@ static void page_address(struct decoder *d, uint32_t w, uint64_t pc)
 	set(d, w & 31, (struct value){V_ADDR, addr, 0});
 }
 
-/* Applies movz, movn or movk. */
+/* Interprets movz, movn or movk. */
 static void move_immediate(struct decoder *d, uint32_t w)
 {
 	unsigned shift = (w >> 21 & 3) * 16, op = w >> 29 & 3;
@@ -52,7 +52,7 @@ static void move_immediate(struct decoder *d, uint32_t w)
 }
 
 /*
- * Applies ldr with a scaled offset (the size is in bits 31:30), ldur, or ldr with a register
+ * Interprets ldr with a scaled offset (the size is in bits 31:30), ldur, or ldr with a register
  * offset.
  */
 static bool load(struct decoder *d, uint32_t w)
@@ -64,7 +64,7 @@ static bool load(struct decoder *d, uint32_t w)
 		base = value_plus(base, (int64_t)(w >> 10 & 0xfff) << (wide ? 3 : 2));
 	else if ((w & 0xbfe00c00) == 0xb8400000)
 		base = value_plus(base, sign_extend(w >> 12 & 0x1ff, 9));
-	/* ldr with a register offset, neither extended nor shifted */
+	/* ldr with a register offset that is neither extended nor shifted */
 	else if ((w & 0xbfe0fc00) == 0xb8606800)
 		base = value_add(base, get(d, w >> 16 & 31));
 	else
@@ -73,7 +73,7 @@ static bool load(struct decoder *d, uint32_t w)
 	return true;
 }
 
-/* Applies add with an immediate or a register. */
+/* Interprets add with an immediate or a register. */
 static bool add(struct decoder *d, uint32_t w)
 {
 	struct value v = get(d, w >> 5 & 31);
@@ -89,8 +89,8 @@ static bool add(struct decoder *d, uint32_t w)
 }
 
 /*
- * Follows instructions that store, and stp and ldp, which save and restore pairs of registers. What
- * ldp loads isn't known.
+ * Interprets instructions that store, and stp and ldp, which save and restore pairs of registers.
+ * The values that ldp loads count as unknown.
  */
 static bool save_restore(struct decoder *d, uint32_t w)
 {
@@ -110,13 +110,13 @@ static bool branch(struct decoder *d, uint32_t w)
 {
 	const struct value unknown = {V_UNKNOWN};
 
-	/* Displacements count from the branch itself, which begins 4 bytes before .at. */
+	/* displacements count from the branch instruction, which begins 4 bytes before .at */
 	if ((w & 0x7e000000) == 0x34000000 || (w & 0xff000010) == 0x54000000) /* cbz, b.cond */
 		decoder_branch(d, sign_extend(w >> 5 & 0x7ffff, 19) * 4 - 4);
 	else if ((w & 0x7c000000) == 0x14000000) /* b, bl */
 		decoder_leave(d, w >> 31, unknown);
 	else if ((w & 0xfffffc1f) ==
-		 /* blr calls only a TLS descriptor's resolver, which gets the descriptor in x0 */
+		 /* only calls of a TLS descriptor's resolver, with the descriptor in x0, use blr */
 		 0xd63f0000)
 		decoder_leave(d, true, get(d, 0));
 	else if (w == 0xd65f03c0) /* ret */
@@ -138,7 +138,8 @@ static void step(struct decoder *d)
 	memcpy(&w, d->code + d->at, sizeof(w));
 	d->at += sizeof(w);
 	if ((w & 0xfffff01f) == 0xd503201f || (w & 0x7f80001f) == 0x7100001f)
-		return; /* nop, bti, paciasp, autiasp, or cmp with an immediate */
+		/* nop, bti, paciasp, autiasp, or cmp with an immediate: these change no register */
+		return;
 	if ((w & 0xffffffe0) == 0xd53bd040) /* mrs x, tpidr_el0 */
 		set(d, w & 31, (struct value){V_TP, 0, 0});
 	else if ((w & 0x1f000000) == 0x10000000)

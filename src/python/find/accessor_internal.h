@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shared by the decoders of accessor functions: symbolic values, and the meaning of a load, a call
- * and a return. A decoder for each machine adds the instructions.
+ * and a return. There is a decoder for the instructions of each machine.
  *
  * A conditional branch tests whether a key or interpreter is set up yet. First the code after the
  * branch is followed. If that code returns nothing useful, decoding continues at the last branch's
@@ -19,10 +19,17 @@ enum value_kind {
 	V_LOADED, /* the value is the 64 bits at address x */
 	V_INT,	  /* the value is the 32 bits at address x */
 	V_TP,	  /* the value is thread pointer + off */
-	/* the value is the result of __tls_get_addr() for the GOT pair at x, + off */
+	/* the value is the result of __tls_get_addr() for the GOT pair at address x, plus off */
 	V_BLOCK,
-	V_DESC, /* the value is the thread pointer offset that the word at x leads to, + off */
-	/* the value is the thread pointer, plus the offset that the word at x leads to, + off */
+	/*
+	 * the value is the offset from the thread pointer to which the word at address x leads,
+	 * plus off
+	 */
+	V_DESC,
+	/*
+	 * the value is the thread pointer, plus the offset to which the word at address x leads,
+	 * plus off
+	 */
 	V_DESC_TP
 };
 
@@ -47,7 +54,7 @@ struct decoder {
 	uint64_t vaddr;
 	struct value reg[32];
 	unsigned arg, result; /* numbers of the registers of the first argument and of the result */
-	/* offset that the last conditional branch leads to; 0: no such branch was met */
+	/* offset of the target of the last conditional branch; 0: there was no such branch yet */
 	size_t branch;
 	struct accessor ret;
 	bool done, bad;
@@ -61,15 +68,18 @@ struct value value_plus(struct value v, int64_t disp);
 /* Returns the sum of two registers: of the thread pointer and an offset, or of two constants. */
 struct value value_add(struct value a, struct value b);
 
-/* Returns the result of a load of 8 (@wide) or 4 bytes from @mem. This may finish the decoder. */
+/*
+ * Returns the result of a load of 8 (@wide) or 4 bytes from @mem. The load may be what ends the
+ * decoding.
+ */
 struct value decoder_load(struct decoder *d, struct value mem, bool wide);
 
-/* Notes a conditional branch by @disp bytes from .at. */
+/* Notes a conditional branch whose target is @disp bytes after .at. */
 void decoder_branch(struct decoder *d, int64_t disp);
 
 /*
- * Follows a call, or a jump out of the function. @through: the operand in memory that has the
- * target of a call through a TLS descriptor; else V_UNKNOWN.
+ * Follows a call, or a jump out of the function. @through: if a call goes through a TLS descriptor,
+ * the operand in memory that has the call's target; else V_UNKNOWN.
  */
 void decoder_leave(struct decoder *d, bool is_call, struct value through);
 

@@ -13,7 +13,7 @@ enum { RAX = 0, RDI = 7 };
 struct insn {
 	uint8_t rex, op;
 	bool fs;
-	/* register operands, by ModRM */
+	/* register operands, as the ModRM byte says */
 	unsigned reg, rm;
 	bool is_mem, absolute;
 	struct value mem; /* address of the operand in memory */
@@ -40,8 +40,9 @@ static int64_t fetch_signed(struct decoder *d, size_t bytes)
 }
 
 /*
- * Reads a ModRM byte and what belongs to it. @imm: how many bytes the immediate has that follows. A
- * RIP-relative operand counts from the end of the instruction, after the immediate.
+ * Reads a ModRM byte, and the SIB byte and displacement that belong to it. @imm: how many bytes the
+ * immediate after them has. A RIP-relative operand counts from the end of the instruction, after
+ * the immediate.
  */
 static void modrm(struct decoder *d, struct insn *in, size_t imm)
 {
@@ -82,7 +83,7 @@ static void modrm(struct decoder *d, struct insn *in, size_t imm)
 /* Loads a word at an address that counts from the thread pointer (segment register fs). */
 static void load_fs(struct decoder *d, const struct insn *in)
 {
-	/* the first word at the thread pointer points to itself */
+	/* the word at the thread pointer is the thread pointer itself */
 	if (in->absolute && in->mem.x == 0)
 		d->reg[in->reg] = (struct value){V_TP, 0, 0};
 	else
@@ -100,7 +101,7 @@ static void load(struct decoder *d, const struct insn *in)
 		d->reg[in->reg] = decoder_load(d, in->mem, in->rex & 8);
 }
 
-/* Applies add r, r/m: an accessor adds only the thread pointer, to a TLS offset. */
+/* Interprets add r, r/m. An accessor only adds the thread pointer to a TLS offset. */
 static void add(struct decoder *d, const struct insn *in)
 {
 	struct value v = {V_UNKNOWN};
@@ -122,7 +123,7 @@ static void two_bytes(struct decoder *d, struct insn *in)
 		d->bad = true;
 }
 
-/* Applies group FF: calls and jumps through memory. */
+/* Interprets an instruction of group FF: a call or a jump through memory. */
 static void group_ff(struct decoder *d, struct insn *in)
 {
 	modrm(d, in, 0);
@@ -141,7 +142,7 @@ static void move_immediate(struct decoder *d, const struct insn *in)
 	d->reg[(in->op & 7) | (in->rex & 1) << 3] = (struct value){V_ADDR, imm, 0};
 }
 
-/* Applies a jump inside the function; only forward jumps are followed. */
+/* Interprets a jump inside the function. Only forward jumps are followed. */
 static void jump(struct decoder *d, int64_t disp)
 {
 	if (disp < 0 || (uint64_t)disp >= d->n - d->at)
@@ -150,7 +151,7 @@ static void jump(struct decoder *d, int64_t disp)
 		d->at += (size_t)disp;
 }
 
-/* Applies an instruction without a ModRM byte; false: it is an instruction of another kind. */
+/* Interprets an instruction without a ModRM byte. False: the instruction is of another kind. */
 static bool plain(struct decoder *d, struct insn *in)
 {
 	if (in->op >= 0x50 && in->op <= 0x57)
@@ -186,7 +187,8 @@ static void with_modrm(struct decoder *d, struct insn *in)
 		modrm(d, in, 0);
 		d->reg[in->reg] = in->mem;
 		break;
-	case 0x89: /* mov between registers; a store doesn't matter */
+	/* mov from one register to another; a mov to memory changes nothing that is needed */
+	case 0x89:
 		modrm(d, in, 0);
 		if (!in->is_mem)
 			d->reg[in->rm] = d->reg[in->reg];
@@ -260,7 +262,7 @@ struct accessor accessor_x86(struct elf_file *elf, const uint8_t *code, size_t n
 			    .arg = RDI,
 			    .result = RAX};
 
-	/* Only jumps forwards are followed, so this loop ends when the bytes do. */
+	/* This loop ends at the end of the bytes, because only forward jumps are followed. */
 	while (!d.done && !d.bad)
 		step(&d);
 	return d.done && !d.bad ? d.ret : (struct accessor){ACCESS_NONE};

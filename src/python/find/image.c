@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Looks for an interpreter in one ELF file: is there one, which version is it, and can krait walk
- * its frames? If an interpreter is recognized but not understood, the reason is returned; nothing
- * is guessed.
+ * its frames? If krait recognizes an interpreter but can't walk its frames, it says why. Nothing is
+ * guessed.
  */
 #include <elf.h>
 #include <errno.h>
@@ -37,8 +37,8 @@ static unsigned minor(const struct py_image *image)
 }
 
 /*
- * Does the file lack the interpreter itself, which is in another file? libpython3.so, the library
- * of the stable ABI, is also such a file.
+ * Does the file need a libpython? Then it doesn't contain the interpreter itself.
+ * libpython3.so, the library of the stable ABI, is also such a file.
  */
 static bool needs_libpython(struct elf_file *elf)
 {
@@ -64,7 +64,7 @@ static void find_symbols(struct image_ctx *c, bool dynamic)
 
 /*
  * The symbols of an interpreter are exported. In a program that was linked with hidden symbols they
- * are only in .symtab. That table is read only for programs, and for files that certainly have an
+ * are only in .symtab. .symtab is read only for programs, and for files that certainly have an
  * interpreter.
  */
 static void find_all_symbols(struct image_ctx *c)
@@ -80,8 +80,8 @@ static void find_all_symbols(struct image_ctx *c)
 }
 
 /*
- * Finds _PyRuntime by its symbol, or by the section `.PyRuntime` (3.10+), which has nothing else in
- * it and isn't stripped. In a program that has neither, krait looks for the first bytes of
+ * Finds _PyRuntime by its symbol, or by the section `.PyRuntime` (3.10+), which contains only
+ * _PyRuntime and isn't stripped. In a program that has neither, krait looks for the first bytes of
  * _PyRuntime (3.13+).
  */
 static bool find_runtime(struct image_ctx *c)
@@ -101,7 +101,10 @@ static bool find_runtime(struct image_ctx *c)
 	return c->runtime != 0;
 }
 
-/* 3.13+: does the file describe itself? If so, fills in the image or marks it as unsupported. */
+/*
+ * 3.13+: does the file have debug offsets, by which it describes its structures? If so, fills in
+ * the image by them, or marks it as unsupported.
+ */
 static bool use_debug_offsets(struct image_ctx *c)
 {
 	struct py_image *image = c->image;
@@ -176,7 +179,10 @@ static void name_it(struct py_image *image, const char *what, unsigned version)
 		image_unsupported(image, "%s", what);
 }
 
-/* Tells whether the file is a 32-bit interpreter. Only its name shows that it is an interpreter. */
+/*
+ * Tells whether the file is a 32-bit interpreter. Only the file's name shows that it is an
+ * interpreter.
+ */
 static bool is_32_bit_python(int fd, const char *path)
 {
 	const char *name = path_base(path);

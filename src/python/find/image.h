@@ -25,7 +25,8 @@ struct py_image {
 	/* lowest p_vaddr of the file's executable PT_LOADs (the kernel's mm.start_code) */
 	uint64_t start_vaddr;
 	/*
-	 * why the interpreter can't be profiled ("PyPy 3.11", "free-threaded 3.13"); "": it can be
+	 * why krait can't profile the interpreter, such as "PyPy 3.11" or "free-threaded 3.13"; "":
+	 * krait can
 	 */
 	char unsupported[128];
 };
@@ -34,7 +35,8 @@ struct py_image {
  * Looks for an interpreter in the ELF file @fd. The descriptor's position doesn't matter, and @fd
  * isn't closed. @name: its path, for messages and for hints at the version (libpython3.8.so.1.0).
  * 1: the file has an interpreter, and @ret is filled. If krait doesn't understand the interpreter,
- * ret->unsupported says why. 0: the file has none. -errno with a message: the file is broken.
+ * ret->unsupported says why. 0: the file has no interpreter. -errno with a message: the file is
+ * broken.
  */
 _must_use_ int py_image_read(int fd, const char *name, struct py_image *ret);
 

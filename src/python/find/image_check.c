@@ -2,8 +2,8 @@
 /*
  * Checks the layout that krait has for a version against the interpreter itself. PyCode_Type
  * describes its own fields: tp_members has their names and offsets, in the initialised data of
- * every version. That also holds for builds whose objects begin with two more pointers
- * (Py_TRACE_REFS), and for versions to come.
+ * every version. They are there also in builds whose objects begin with two more pointers
+ * (Py_TRACE_REFS), and in versions to come.
  */
 #include "python/find/image_internal.h"
 
@@ -11,7 +11,7 @@
 /* size of struct PyMemberDef {char *name; int type; Py_ssize_t offset; int flags; char *doc} */
 #define MEMBER_SIZE 40
 
-/* Offsets of fields in PyTypeObject, counted from tp_name; the same since 2.7. */
+/* Offsets of fields in PyTypeObject, counted from tp_name; they are the same since 2.7. */
 #define TYPE_BASICSIZE 8
 #define TYPE_MEMBERS   216
 
@@ -101,8 +101,7 @@ void image_check(struct image_ctx *c)
 	}
 	type += l->type_name;
 	/*
-	 * Since 3.11 tp_basicsize is the size without the instructions, which follow the fixed
-	 * part.
+	 * since 3.11 tp_basicsize is the size of the fixed part, without the instructions after it
 	 */
 	elf_file_read_u64(c->elf, type + TYPE_BASICSIZE, &basicsize);
 	if (!elf_file_pointer(c->elf, type + TYPE_MEMBERS, &members) ||

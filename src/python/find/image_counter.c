@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds the variable in which CPython counts the code objects that it makes (Objects/codeobject.c,
- * init_code()). 3.12 has a variable with a symbol that isn't exported. Since 3.13 it is in
- * PyInterpreterState, in struct _py_func_state {uint32_t next_version; func_version_cache[4096]},
- * and the debug offsets don't have it. But the main interpreter is the last member of _PyRuntime
- * and lies in initialised data. There the counter is recognized by its contents in the file: its
- * first value, followed by the empty cache of 64 KiB.
+ * init_code()). In 3.12 the variable has a symbol, which isn't exported. Since 3.13 the variable is
+ * in PyInterpreterState, in struct _py_func_state {uint32_t next_version;
+ * func_version_cache[4096]}, and the debug offsets don't have its offset. But the main interpreter
+ * is the last member of _PyRuntime and lies in initialised data. There the counter is recognized by
+ * its contents in the file: its first value, followed by the empty cache of 64 KiB.
  */
 #include <stdlib.h>
 
@@ -31,8 +31,8 @@ static bool is_first_version(uint32_t word)
 }
 
 /*
- * Returns the index of the counter, which is the word before the empty cache; 0: no word or several
- * words may be the counter.
+ * Returns the index of the counter, which is the word before the empty cache; 0: no word can be the
+ * counter, or several words can be it.
  */
 static size_t find_counter(const uint32_t *words, size_t n)
 {

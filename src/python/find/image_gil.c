@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds the GIL. It is in variables of ceval.c (2.7, 3.6), in _PyRuntime (3.7-3.11), or behind a
- * pointer in each interpreter (3.12+). What isn't found is left out; then bpf/python/gil.bpf.h can
- * say less.
+ * pointer in each interpreter (3.12+). What isn't found is left out. bpf/python/gil.bpf.h then
+ * knows less about which thread has the GIL.
  */
 #include "python/find/image_internal.h"
 
 /*
- * In 3.6, the GIL's condition and mutex variables together take at most this many bytes, in any
- * order that the compiler chose.
+ * In 3.6, the GIL's condition and mutex variables together take at most this many bytes, whatever
+ * order the compiler chose for them.
  */
 #define STATICS_BYTES 512
 
@@ -45,7 +45,7 @@ static void lock_waits(struct image_ctx *c)
 	c->image->where.gil_wait_bytes = 4;
 }
 
-/* Finds the GIL in _PyRuntime: 3.7-3.11. */
+/* Finds the GIL of 3.7-3.11, which is in _PyRuntime. */
 static void runtime_gil(struct image_ctx *c)
 {
 	struct py_where *w = &c->image->where;
@@ -75,5 +75,5 @@ void image_gil(struct image_ctx *c)
 	} else if (PY_HAS(can, GIL_IN_RUNTIME)) {
 		w->gil = PY_GIL_CURRENT;
 		runtime_gil(c);
-	} /* in 3.13+ the debug offsets have set .gil already */
+	} /* in 3.13 and later, .gil was set by the debug offsets */
 }

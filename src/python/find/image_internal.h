@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files share that look for an interpreter in an ELF file. */
+/* What is shared by the files that look for an interpreter in an ELF file. */
 #ifndef PYTHON_FIND_IMAGE_INTERNAL_H
 #define PYTHON_FIND_IMAGE_INTERNAL_H
 
@@ -17,7 +17,7 @@
 	X(PyInterpreterState_Head)                                                                 \
 	X(_PyThreadState_Current)      /* <= 3.6, exported: the running thread's state */          \
 	X(interp_head)		       /* <= 3.6, local: the list of interpreters */               \
-	X(autoTLSkey)		       /* <= 3.6, local: the key of thread states */               \
+	X(autoTLSkey)		       /* <= 3.6, local: the key that leads to thread states */	   \
 	X(interpreter_lock)	       /* 2.7, local: the lock that is the GIL */                  \
 	X(gil_locked)		       /* 3.6, local; a variable of the GIL, as the next 5 */      \
 	X(gil_last_holder)                                                                         \
@@ -26,16 +26,16 @@
 	X(switch_cond)                                                                             \
 	X(switch_mutex)                                                                            \
 	X(PyString_Type)	       /* only Python 2 has this symbol */			   \
-	X(_Py_RefTotal)		       /* only builds with Py_REF_DEBUG, up to 3.11 */		   \
-	X(_Py_GetRefTotal)	       /* only builds of 3.x with Py_REF_DEBUG */		   \
+	X(_Py_RefTotal)		       /* only in builds with Py_REF_DEBUG, up to 3.11 */	   \
+	X(_Py_GetRefTotal)	       /* only in builds of 3.x with Py_REF_DEBUG */		   \
 	X(rpython_startup_code)	       /* only PyPy has this symbol */				   \
 	X(pypy_main_startup)                                                                       \
 	X(pypy_setup_home)                                                                         \
-	X(mp_execute_bytecode)	       /* MicroPython's loop, if it isn't stripped */              \
+	X(mp_execute_bytecode)	       /* the evaluation loop of MicroPython, unless stripped */   \
 	X(Ci_cinderx_initialized)      /* Cinder 3.10 and 3.12 */                                  \
 	X(_PyEval_ShadowByteCodeEnabled) /* Cinder 3.8 and 3.10 */                                 \
 	X(_Py_RecursionLimitLowerWaterMark_Precomputed) /* Pyston 2 */                             \
-	X(graal_create_isolate)	       /* every library of GraalVM's native-image */
+	X(graal_create_isolate)	       /* each library that GraalVM's native-image makes has it */
 /* clang-format on */
 
 enum image_symbol {
@@ -59,8 +59,8 @@ struct image_ctx {
 bool image_has_runtime(const struct image_ctx *c);
 
 /*
- * Both return the name of the interpreter in the file if it isn't CPython itself; NULL: krait knows
- * no other interpreter that fits. image_other_by_symbol() decides by the file's symbols.
+ * Both return the name of the interpreter in the file, if it is one that krait knows and that isn't
+ * CPython itself; else NULL. image_other_by_symbol() decides by the file's symbols.
  * image_other_by_name() decides by the file's name, for a file without CPython.
  */
 const char *image_other_by_symbol(const struct image_ctx *c);
@@ -81,11 +81,14 @@ uint32_t image_version(struct image_ctx *c);
 
 /*
  * Reads a version, "3.8", after the first @prefix in the last part of the path @name. Returns major
- * << 8 | minor; 0: the name has no version there.
+ * << 8 | minor; 0: the name has no version at that place.
  */
 unsigned image_version_after(const char *name, const char *prefix);
 
-/* Fills image->where for the image's version, or sets image->unsupported. */
+/*
+ * Sets the addresses in image->where at which a walk starts, by the image's version, or sets
+ * image->unsupported.
+ */
 void image_roots(struct image_ctx *c);
 
 /* Fills the fields of image->where about the GIL; all other fields must be filled before. */
@@ -94,12 +97,15 @@ void image_gil(struct image_ctx *c);
 /* For 3.12: sets image->where.codes_made, the address of the variable that counts code objects. */
 void image_counter_symbol(struct image_ctx *c);
 
-/* Sets image->where.codes_made as image_counter_symbol() does, for 3.13 and later. */
+/*
+ * For 3.13 and later: sets image->where.codes_made, the address of the variable that counts code
+ * objects.
+ */
 void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
 
 /*
  * Compares the layout with PyCode_Type's own description. Adapts the layout to Py_TRACE_REFS, or
- * sets image->unsupported if they differ.
+ * sets image->unsupported if layout and description differ.
  */
 void image_check(struct image_ctx *c);
 
@@ -125,7 +131,7 @@ void image_scan_init(struct image_scan *s, struct elf_file *elf);
 /* Goes on to the next block; false: no block is left. */
 bool image_scan_next(struct image_scan *s);
 
-/* Notes that the image is an interpreter that can't be profiled, and why. */
+/* Notes in @image, once, why krait can't profile the interpreter. */
 void image_unsupported(struct py_image *image, const char *fmt, ...) _printf_(2, 3);
 
 #endif

@@ -4,9 +4,9 @@
  * names of their own. Else krait would take them for "not Python", or for a CPython with CPython's
  * own structures.
  *
- * A symbol that only one interpreter defines proves which one it is. A stripped program has no such
- * symbol, and is named by its file's name. A wrong name can't make stacks wrong, because no stacks
- * of these programs are read.
+ * If the file has a symbol that only one interpreter defines, that symbol proves which interpreter
+ * it is. A stripped program has no such symbol, and is named by its file's name. A wrong name can't
+ * make stacks wrong, because no stacks of these programs are read.
  */
 #include "base/util.h"
 #include "python/find/image_internal.h"
@@ -18,7 +18,7 @@ struct other {
 	bool fork;
 };
 
-/* Extensions that are loaded into an ordinary CPython may define a fork's symbols, too. */
+/* Extensions for an ordinary CPython may define a fork's symbols, too. */
 static const struct other others[] = {
 	{"PyPy", SYM_rpython_startup_code},
 	{"PyPy", SYM_pypy_main_startup},

@@ -43,7 +43,7 @@ static void old_roots(struct image_ctx *c)
 
 /*
  * Returns the address of the key's number (Py_tss_t: {int is_initialized, key}), as the accessor
- * has it; 0: not known.
+ * function shows it; 0: not known.
  */
 static uint64_t accessor_key(struct image_ctx *c)
 {
@@ -52,8 +52,8 @@ static uint64_t accessor_key(struct image_ctx *c)
 	if (a.kind == ACCESS_KEY)
 		return a.addr;
 	/*
-	 * Before 3.12 the accessor may have passed on the address of the structure that holds the
-	 * Py_tss_t.
+	 * Before 3.12, the address that the accessor passes on may be that of the structure which
+	 * contains the Py_tss_t.
 	 */
 	if (a.kind == ACCESS_ARGUMENT && PY_HAS(c->image->layout.can, TSS_ARGUMENT))
 		return a.addr + 4;
@@ -61,8 +61,9 @@ static uint64_t accessor_key(struct image_ctx *c)
 }
 
 /*
- * Finds where a walk starts in 3.7-3.14. The accessor is trusted more than the table: a build with
- * other options may have moved struct _gilstate_runtime_state, but not the fields in it.
+ * Finds where a walk starts in 3.7-3.14. The accessor function is trusted more than the table of
+ * offsets: a build with other options may have moved struct _gilstate_runtime_state, but not the
+ * fields in it.
  */
 static void runtime_roots(struct image_ctx *c, const struct py_runtime_row *table)
 {

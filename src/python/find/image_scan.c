@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Searches an ELF file's data for structures that no symbol or section names: the file was stripped
- * of both, or was linked statically with hidden symbols.
+ * Searches an ELF file's data for structures that no symbol or section names, because the file was
+ * stripped of both, or was linked statically with hidden symbols.
  */
 #include "base/work/slice.h"
 #include "python/find/image_internal.h"

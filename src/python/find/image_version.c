@@ -50,8 +50,8 @@ static uint32_t parse_version(const char *s, size_t n)
 }
 
 /*
- * The version at the end of the string @s of @n bytes. The linker merges two strings if one is the
- * end of the other, as in "/opt/python-3.8.18".
+ * Returns the version at the end of the string @s of @n bytes. The linker stores only the longer of
+ * two strings if it ends in the shorter one, as in "/opt/python-3.8.18".
  */
 static uint32_t version_at_end(const char *s, size_t n)
 {
@@ -63,8 +63,8 @@ static uint32_t version_at_end(const char *s, size_t n)
 }
 
 /*
- * Returns the version that the only version string of @version (0: of any version) in @text gives;
- * 0: @text has no such string, or several.
+ * Returns the version that the version string in @text gives, if @text has exactly one such string
+ * of @version (0: of any version); else 0.
  */
 static uint32_t scan_strings(const char *text, size_t n, unsigned version)
 {
@@ -117,7 +117,7 @@ unsigned image_mutex_growth(struct image_ctx *c)
 	if (elf_file_machine(c->elf) != ELF_AARCH64)
 		return 0;
 	/*
-	 * With musl, which a needed file's name shows, pthread_mutex_t has 40 bytes on all
+	 * With musl, which the name of a needed library shows, pthread_mutex_t has 40 bytes on all
 	 * machines.
 	 */
 	for (size_t i = 0; (s = elf_file_needed(c->elf, i)); i++) {
@@ -138,7 +138,9 @@ uint32_t image_version(struct image_ctx *c)
 		return hex;
 	version = row ? row->version : version_by_name(c);
 	hex = version_by_string(c, version);
-	/* only the file's name gave @version, and may be wrong: a version string may say better */
+	/*
+	 * only the file's name gave @version, and it may be wrong, so a version string is searched
+	 */
 	if (!hex && !row && version)
 		hex = version_by_string(c, 0);
 	if (!hex && row)

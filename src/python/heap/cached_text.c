@@ -47,13 +47,13 @@ static bool is_kind(struct heap *h, uint64_t obj, unsigned flag)
 	return type && heap_type_field(h, type, TYPE_FLAGS) >> flag & 1;
 }
 
-/* Returns the list of lines of a file in linecache.cache; 0: there is none. */
+/* Returns the address of the list of lines that linecache.cache has of a file; 0: there is none. */
 static uint64_t find_lines(struct heap *h, uint64_t interp, const char *file)
 {
 	uint64_t cache = heap_module_find(h, interp, "linecache", "cache"), items[ITEMS];
 	uint64_t entry = cache ? heap_dict_find(h, cache, file) : 0;
 
-	/* In the tuple, PyVarObject.ob_size follows the header. */
+	/* in a tuple, PyVarObject.ob_size comes right after the header */
 	if (!is_kind(h, entry, TUPLE_FLAG) || heap_ptr(h, entry + h->head) != ITEMS ||
 	    heap_read(h, entry + h->l->tuple_items, items, sizeof(items)))
 		return 0;
@@ -66,7 +66,7 @@ static int add_line(struct heap *h, uint64_t line, uint8_t raw[static LINE_BYTES
 	struct wire_text w;
 	int r;
 
-	/* The object is a str if its type has the flag that is_str() in heap.c also tests. */
+	/* the object is a str if its type has the same flag that is_str() in heap.c tests */
 	if (!type || !(heap_type_field(h, type, TYPE_FLAGS) >> (h->l->str_state ? 28 : 27) & 1))
 		return -EINVAL;
 	r = heap_str_head(h, line, false, &w, &data, &hash);

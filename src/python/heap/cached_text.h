@@ -2,7 +2,7 @@
 /*
  * Source text of code without a file: a notebook's cell, or code that a library compiles at run
  * time. For tracebacks, the notebook or library puts the lines into linecache.cache, where krait
- * reads them.
+ * reads these lines.
  */
 #ifndef PYTHON_HEAP_CACHED_TEXT_H
 #define PYTHON_HEAP_CACHED_TEXT_H
@@ -17,9 +17,9 @@ bool py_text_may_be_cached(const char *file);
 
 /*
  * Appends linecache.cache[@file][2] of the live process @pid, with a newline after each line; up to
- * 256 KiB. @where: absolute addresses. 0; -ENOENT: there is no such entry; -E2BIG: the text is too
- * long; -ENOTSUP: the dicts of this version can't be read; -EINVAL: the entry isn't lines of text;
- * -errno. On failure nothing is appended. No messages.
+ * 256 KiB. The addresses in @where are absolute. Returns 0; -ENOENT: there is no such entry;
+ * -E2BIG: the text is too long; -ENOTSUP: the dicts of this version can't be read; -EINVAL: the
+ * entry has no lines of text; -errno. On failure nothing is appended. No messages.
  */
 _must_use_ int py_cached_text(pid_t pid, const struct py_layout *layout,
 			      const struct py_where *where, const char *file, struct str *ret);

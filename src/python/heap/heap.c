@@ -53,7 +53,10 @@ static bool spend(struct heap *h, size_t cost)
 /* how many bytes of the budget reading a page costs: little more than reading a few bytes costs */
 #define PAGE_COST  512
 #define SMALL_READ 1024
-/* So many pieces are read page by page. More pieces lie on too many pages, and are read at once. */
+/*
+ * Up to this many pieces are read page by page. More pieces would lie on too many pages, and are
+ * read at once.
+ */
 #define FEW_READS 8
 
 /* Returns the page at @start; NULL if it can't be read, with -errno in *@e. */
@@ -126,7 +129,9 @@ static size_t read_some(struct heap *h, const uint64_t *addr, size_t n, size_t b
 		got = 0;
 	if ((size_t)got == n * bytes)
 		return n;
-	/* A part of the piece that can't be read may have arrived; this part is cleared. */
+	/*
+	 * process_vm_readv() may have copied a part of the unreadable piece; this part is cleared
+	 */
 	memset(buf + (size_t)got / bytes * bytes, 0, bytes);
 	return (size_t)got / bytes + 1;
 }
@@ -144,7 +149,7 @@ void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes
 		done += read_some(h, addr + done, n - done, bytes, buf + done * bytes);
 }
 
-/* What a str object has one after another in all versions: length, cached hash, state. */
+/* What a str object has in all versions, in this order: length, cached hash, state. */
 struct str_head {
 	uint64_t len, hash, state;
 };
@@ -171,15 +176,15 @@ int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struct wire_text
 	ret->kind = state & 7;
 	ret->ascii = state >> 4 & 1;
 	*data = addr + (ret->ascii ? l->str_ascii : l->str_compact);
-	/* not compact: a subclass of str, or made by an old function of the C API */
+	/* the str isn't compact: it is of a subclass, or an old function of the C API made it */
 	if (!(state >> 3 & 1))
 		*data = heap_ptr(h, addr + l->str_compact);
 	return 0;
 }
 
 /*
- * Tells by flags of its type, Py_TPFLAGS_STRING_SUBCLASS (2.7) or Py_TPFLAGS_UNICODE_SUBCLASS,
- * whether @obj is a string.
+ * Is @obj a string? A flag of its type says so: Py_TPFLAGS_STRING_SUBCLASS (2.7) or
+ * Py_TPFLAGS_UNICODE_SUBCLASS.
  */
 static bool is_str(struct heap *h, uint64_t obj)
 {
@@ -217,7 +222,8 @@ int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out)
 #define DIGIT_BITS 30 /* bits of one digit of a Python int on 64-bit machines */
 
 /*
- * 2.7: a PyInt has a C long; a PyLong has ob_size, as in 3.x. 3.12+: lv_tag is digits << 3 | sign.
+ * In 2.7 a PyInt has a C long, and a PyLong has ob_size as in 3.x. Since 3.12 lv_tag is the number
+ * of digits << 3 | sign.
  */
 bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret)
 {

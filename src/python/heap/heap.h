@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads Python objects of a live process: strings, integers, dictionaries, attributes. The process
- * keeps running while its memory is read, so a value may be torn, or forged. A budget bounds the
- * cost of one session of reads, whatever the target's structures say.
+ * keeps running while its memory is read, so a value may be half old and half new, or forged. A
+ * budget bounds the cost of the reads with one struct heap, whatever the target's structures say.
  */
 #ifndef PYTHON_HEAP_HEAP_H
 #define PYTHON_HEAP_HEAP_H
@@ -42,21 +42,21 @@ struct heap {
 	const struct py_layout *l;
 	struct py_heap_row h;
 	/*
-	 * krait knows the structures of this version's dicts, ints and attributes; strings can
-	 * always be read
+	 * krait knows the structures of this Python version's dicts, ints and attributes; strings
+	 * can be read in any version
 	 */
 	bool known;
 	uint16_t head; /* sizeof(PyObject) in this version */
-	/* bytes that may still be read; each call also takes HEAP_CALL_COST from it */
+	/* how many bytes may still be read; each call also takes HEAP_CALL_COST from this number */
 	uint64_t budget;
 	struct heap_type {
 		uint64_t addr;
 		uint8_t bytes[HEAP_TYPE_BYTES];
-	} types[8]; /* types that were read last: most objects have one of a few types */
+	} types[8]; /* types that were read last, because most objects have one of a few types */
 	unsigned next_type;
 	/*
 	 * The caller's cache of pages; NULL: each read goes to the process. A page in the cache
-	 * isn't read again, so this suits only a short session.
+	 * isn't read again, so a cache is used only for a short time.
 	 */
 	struct heap_pages *pages;
 };
@@ -81,7 +81,7 @@ uint64_t heap_ptr(struct heap *h, uint64_t addr);
 
 /*
  * Reads @bytes (up to 256) at each of @n addresses, with few system calls, into @buf, one after the
- * other. What can't be read becomes zeros.
+ * other. Pieces that can't be read become zeros.
  */
 void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes, uint8_t *buf);
 
@@ -93,9 +93,14 @@ void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes
 _must_use_ int heap_str_head(struct heap *h, uint64_t addr, bool is_bytes, struct wire_text *ret,
 			     uint64_t *data, uint64_t *hash);
 
-/* Appends the text of the str object as text_to_utf8() does; -EINVAL: the object isn't a str. */
+/*
+ * Appends the text of the str object at @addr, converted as text_to_utf8() does; -EINVAL: the
+ * object isn't a str.
+ */
 _must_use_ int heap_str(struct heap *h, uint64_t addr, struct str *out);
-/* Appends, as heap_str() does, the first @most bytes of the string; @most is a multiple of 4. */
+/*
+ * Appends, as heap_str() does, only the first @most bytes of the string. @most is a multiple of 4.
+ */
 _must_use_ int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out);
 
 /* Reads the value of an int from 0 to 2^64 - 1; false: the object isn't such an int. */
@@ -116,8 +121,8 @@ typedef VEC(struct heap_item) heap_items;
 _must_use_ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret);
 
 /*
- * Return the address of the value of @key, an ASCII string of up to 64 bytes; 0: there is no such
- * key.
+ * Both return the address of the value of @key, an ASCII string of up to 64 bytes; 0: there is no
+ * such key.
  */
 uint64_t heap_find(struct heap *h, const heap_items *items, const char *key);
 uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads dictionaries and instance attributes of a live process, 2.7-3.15. Since 3.6 a dict is
- * {keys, values}, and the keys object has the entries in the order of insertion. In a "split"
- * table, which has values, the keys object has only names, shared by all instances of a class.
- * Since 3.11 an instance has values without a dict, until the dict is asked for.
+ * {keys, values}, and the keys object has the entries in the order of insertion. A dict has values
+ * of its own if its table is "split". Then the keys object has only names, and all instances of a
+ * class share it. Since 3.11 an instance has values without a dict, until the dict is asked for.
  */
 #include "python/heap/heap.h"
 
@@ -155,7 +155,7 @@ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret)
 /* bytes of a str object that are compared: its header and up to 64 characters */
 #define KEY_BYTES 160
 #define BATCH	  64
-/* how many entries the first batch has: a few, because a module's own attributes come first */
+/* how many entries are read first: only a few, because a module's own attributes come first */
 #define FIRST 8
 
 /* Are the bytes @raw at the beginning of an object those of the ASCII str @key? */

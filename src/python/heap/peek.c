@@ -12,8 +12,8 @@
 #define THREADS_MAX 16 /* how many threads of a process are tried at most */
 
 /*
- * Reads memory, naming the process by the id of one of its threads after another, until the kernel
- * finds the memory by one of these ids.
+ * Reads memory of a process that the kernel may not find by @pid. Tries the ids of the process's
+ * threads, one after another, until one of them works.
  */
 static ssize_t read_by_thread(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n)
 {

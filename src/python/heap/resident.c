@@ -12,9 +12,15 @@
 #define TEXT_MOST  (64u << 10)
 #define STACK_MOST (256u << 10)
 #define CODES	   1024 /* how many code objects are remembered as read; a power of two */
-/* bytes read of a PyFrameObject, a function, a _PyCFrame, or a generator's exception state */
+/*
+ * how many bytes are read of a PyFrameObject, a function, a _PyCFrame, or a generator's exception
+ * state
+ */
 #define OBJECT_BYTES 128
-/* bytes of a PyThreadState: what a walk reads, and the first _PyCFrame, which follows it */
+/*
+ * how many bytes are read of a PyThreadState: the bytes that a walk reads, and the first _PyCFrame,
+ * which follows
+ */
 #define TSTATE_BYTES 512
 #define CODE_BYTES   256 /* bytes read of a PyCodeObject's fields */
 /* frames whose owner (enum _frameowner) is this or higher have no code object */
@@ -26,7 +32,8 @@ struct stack_reader {
 	struct resident *r;
 	struct heap heap;
 	const struct py_layout *l;
-	uint64_t seen[CODES]; /* code objects that were read; the index is a hash of the address */
+	/* addresses of code objects that were read; a hash of the address is the index */
+	uint64_t seen[CODES];
 };
 
 static bool is_over(const struct resident *r)
@@ -48,8 +55,8 @@ static void touch(struct resident *r, struct heap *h, uint64_t addr, uint64_t by
 		for (; n < AT_ONCE && page < end; page += PAGE)
 			at[n++] = page;
 		/*
-		 * the heap's budget is filled up for each read, because here the number of pages
-		 * and the time bound the work
+		 * the heap's budget is filled up before each read, because in this file the number
+		 * of pages and the time bound the work
 		 */
 		h->budget = HEAP_BUDGET;
 		heap_read_many(h, at, n, 1, byte);
@@ -134,8 +141,8 @@ static void bring_frames(struct stack_reader *s, uint64_t frame)
 }
 
 /*
- * 3.11, 3.12: the parts of the data stack (_PyStackChunk {previous, size, top}), the innermost
- * first.
+ * 3.11, 3.12: touches the parts of the data stack (_PyStackChunk {previous, size, top}), the
+ * innermost first.
  */
 static void bring_data_stack(struct stack_reader *s, uint64_t tstate)
 {
@@ -147,7 +154,10 @@ static void bring_data_stack(struct stack_reader *s, uint64_t tstate)
 	}
 }
 
-/* Of 3.11, 3.12: touches the evaluation loops, innermost first. Returns the innermost frame. */
+/*
+ * For 3.11 and 3.12: touches the _PyCFrames of the evaluation loops, innermost first. Returns the
+ * innermost frame.
+ */
 static uint64_t bring_loops(struct stack_reader *s, uint64_t cframe)
 {
 	uint64_t at = s->l->cframe_current_frame, frame = pointer(s, cframe + at);

@@ -3,8 +3,8 @@
  * Makes memory of a live process resident by reading it, because a BPF program can't read a page
  * that is swapped out or was never touched. The contents are used only to find what the BPF
  * program's walk over the frames reads next. The process is hostile, so bytes, time and steps are
- * bounded. A read may block, on a slow disk or in one of the target's file systems. So this doesn't
- * run in the main thread, which has to empty the kernel's ring buffers in time.
+ * bounded. A read may block, on a slow disk or in one of the target's file systems. So this code
+ * doesn't run in krait's main thread, which has to empty the kernel's ring buffers in time.
  */
 #ifndef PYTHON_HEAP_RESIDENT_H
 #define PYTHON_HEAP_RESIDENT_H

@@ -57,7 +57,7 @@ static int utf8_decode(const uint8_t *p, const uint8_t *end, uint32_t *ret)
 }
 
 /*
- * Are the bytes valid UTF-8? @cut: @end isn't the end of the text, and may be in the middle of a
+ * Are the bytes valid UTF-8? @cut: the text goes on after @end, which may be in the middle of a
  * sequence.
  */
 static bool is_utf8(const uint8_t *p, const uint8_t *end, bool cut)
@@ -151,9 +151,9 @@ static size_t encode(uint32_t c, char buf[static 8])
 }
 
 /*
- * Appends the rest of the text. @cut: the text is longer than what was copied. If so, or if the
- * text has more than TEXT_MAX_BYTES, it is cut at `fits`: the last boundary between code points
- * after which the ellipsis has room.
+ * Appends the rest of the text. @cut: the text is longer than what was copied. If @cut is set, or
+ * if the text has more than TEXT_MAX_BYTES, the text is cut at `fits`: the last boundary between
+ * code points after which the ellipsis has room.
  */
 static void append(struct reader *r, bool cut, struct str *out)
 {

@@ -30,10 +30,7 @@ const char *py_thread_name_of(const struct py_thread_names *names, pid_t tid)
 	return NULL;
 }
 
-/*
- * A Thread object of `threading` that was found, before it is known which thread of the kernel it
- * is.
- */
+/* A Thread object of `threading`. It isn't known yet which thread of the kernel it stands for. */
 struct found {
 	/*
 	 * Thread._native_id: the tid in the target's PID namespace; 0: the object has no such
@@ -146,7 +143,7 @@ static int read_interpreters(struct reader *r)
 }
 
 /*
- * The question for the task that reads, and its answer: an array of struct packed, each followed by
+ * What the child that reads is asked. It answers with an array of struct packed, each followed by
  * its name.
  */
 struct question {
@@ -156,7 +153,10 @@ struct question {
 
 struct packed {
 	uint64_t ident, native;
-	/* how many bytes the thread's name, which follows, takes with its NUL and padding */
+	/*
+	 * how many bytes the thread's name takes, which follows this struct, with its NUL and
+	 * padding
+	 */
 	size_t n;
 };
 
@@ -234,7 +234,9 @@ static ssize_t read_names(pid_t pid, void *bytes, size_t most)
 	return n;
 }
 
-/* Asks the child for the names. 0; -ENOBUFS: the names don't fit into an answer; -errno. */
+/*
+ * Asks the child that reads for the names. 0; -ENOBUFS: the names don't fit into an answer; -errno.
+ */
 static int ask_names(struct reader *r, pid_t pid)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(READER_TASK_BYTES);

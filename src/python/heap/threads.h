@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the names of threads in Python: threading._active of the target, {ident: Thread}, and
- * Thread._name. The process keeps running while it is read, and is hostile: reading is bounded, and
- * what can't be read is left out. A program may rename a thread, and a new thread is registered
- * only after it has begun to run. So names are read again if a thread had none, and once more at
- * the end.
+ * Thread._name. The process keeps running while it is read, and may be hostile. So reading is
+ * bounded, and what can't be read is left out. A program may rename a thread, and a new thread is
+ * registered only after it has begun to run. So names are read again if a thread had none, and once
+ * more at the end.
  */
 #ifndef PYTHON_HEAP_THREADS_H
 #define PYTHON_HEAP_THREADS_H
@@ -36,11 +36,12 @@ struct py_thread_names {
 
 /*
  * Reads the names of all threads in process @pid that `threading` knows, in all its interpreters.
- * @where: absolute addresses. @known: @n threads whose thread pointer is known; may be NULL if @n
- * is 0. Other threads get their tid from Thread._native_id (3.8+), else from the C library's own
- * struct (glibc and musl on x86-64, glibc on aarch64), and only if that thread exists. 0, also if
- * there are no names (threading isn't imported); -ENOTSUP: this version's dicts aren't known;
- * -ESRCH, -EPERM. The caller zero-initialises *ret, and frees it in any case.
+ * The addresses in @where are absolute. @known: @n threads whose thread pointer is known; may be
+ * NULL if @n is 0. Other threads get their tid from Thread._native_id (3.8+), else from the C
+ * library's own struct (glibc and musl on x86-64, glibc on aarch64). A tid counts only if a thread
+ * with that tid exists. 0, also if there are no names (threading isn't imported); -ENOTSUP: this
+ * version's dicts aren't known; -ESRCH, -EPERM. The caller zero-initialises *ret, and frees it in
+ * any case.
  */
 _must_use_ int py_thread_names(pid_t pid, const struct py_layout *layout,
 			       const struct py_where *where, const struct py_thread_id *known,

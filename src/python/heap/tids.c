@@ -67,9 +67,9 @@ pid_t py_tid_by_native(const struct py_tids *t, uint64_t native)
 }
 
 /*
- * Offset in struct pthread of the tid that the kernel wrote there (CLONE_PARENT_SETTID). glibc:
- * unchanged since 2.4, because libthread_db depends on it (_thread_db_pthread_tid); musl: since
- * 1.1.
+ * Offset of the tid in struct pthread, where the kernel writes it (CLONE_PARENT_SETTID). The offset
+ * is the same in glibc since 2.4, because libthread_db depends on it (_thread_db_pthread_tid), and
+ * in musl since 1.1.
  */
 #if defined(__x86_64__)
 #define GLIBC_TID 720

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds the kernel's number of a thread from the numbers that CPython and the C library have for
- * it. The process keeps running while it is read, and is hostile: a number counts only if such a
- * thread exists.
+ * it. The process keeps running while it is read, and may be hostile. So a number counts only if a
+ * thread with that number exists.
  */
 #ifndef PYTHON_HEAP_TIDS_H
 #define PYTHON_HEAP_TIDS_H
@@ -11,7 +11,8 @@
 #include "python/heap/heap.h"
 
 struct py_tids {
-	struct map by_native; /* tid in the target's PID namespace -> tid in krait's own */
+	/* tid in the target's PID namespace -> tid in krait's PID namespace */
+	struct map by_native;
 };
 
 /* Reads which threads process @pid (krait's PID namespace) has now. 0, -ESRCH, -ENOMEM, -errno. */
@@ -25,10 +26,10 @@ void py_tids_fini(struct py_tids *t); /* a zeroed @t is fine */
 pid_t py_tid_by_native(const struct py_tids *t, uint64_t native);
 
 /*
- * Returns a thread's tid in krait's PID namespace, by @ident, the thread's pthread_self(). That is
- * the address of the C library's own struct, which has the tid (glibc and musl on x86-64 and
- * aarch64). 0: there is no such thread, or krait doesn't know where this C library's struct has the
- * tid.
+ * Returns a thread's tid in krait's PID namespace, by @ident, the thread's pthread_self().
+ * pthread_self() is the address of the C library's own struct, which has the tid (glibc and musl on
+ * x86-64 and aarch64). 0: there is no such thread, or krait doesn't know where this C library's
+ * struct has the tid.
  */
 pid_t py_tid_by_ident(const struct py_tids *t, struct heap *h, const struct py_where *where,
 		      uint64_t ident);

@@ -15,8 +15,8 @@ struct reader {
 };
 
 /*
- * Reads the fields of the thread state at @t->addr, and the address of the next one; false: can't
- * be read.
+ * Reads the fields of the thread state at @t->addr, and the address of the next thread state;
+ * false: the memory can't be read.
  */
 static bool read_tstate(struct reader *r, struct py_tstate *t, uint64_t *next)
 {

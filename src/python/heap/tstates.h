@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the thread states of a running process, that is, which of its threads Python knows. The
- * process keeps running while it is read, and is hostile: reading is bounded, and what can't be
- * read is left out.
+ * process keeps running while it is read, and may be hostile. So reading is bounded, and what can't
+ * be read is left out.
  */
 #ifndef PYTHON_HEAP_TSTATES_H
 #define PYTHON_HEAP_TSTATES_H
@@ -26,9 +26,9 @@ struct py_tstate {
 typedef VEC(struct py_tstate) py_tstates;
 
 /*
- * Reads the thread states of process @pid in all its interpreters, the newest first. @where:
- * absolute addresses. 0; -ESRCH, -EPERM, -ENOMEM: *ret has what was found until then. The caller
- * zeroes *ret and frees it with vec_fini() in any case.
+ * Reads the thread states of process @pid in all its interpreters, the newest first. The addresses
+ * in @where are absolute. 0; -ESRCH, -EPERM, -ENOMEM: *ret has the thread states that were read
+ * until then. The caller zeroes *ret and frees it with vec_fini() in any case.
  */
 _must_use_ int py_tstates_read(pid_t pid, const struct py_layout *layout,
 			       const struct py_where *where, const struct py_tids *tids,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How CPython 2.7 and 3.6-3.12 lay out their structures. These releases don't say it themselves, so
- * the tables here have an entry for each version, for x86-64 and AArch64 alike.
- * tests/layout/check.sh compares every number with the compiler's result for each installed
+ * How CPython 2.7 and 3.6-3.12 lay out their structures. These releases don't describe their own
+ * structures, so the tables in this file have an entry for each version, for x86-64 and AArch64
+ * alike. tests/layout/check.sh compares every number with the compiler's result for each installed
  * interpreter's headers.
  *
  * All released headers of a minor version agree (2.7-2.7.18 and 3.6.0-3.12.x were compared), except
@@ -12,8 +12,8 @@
 
 /* clang-format off */
 /*
- * Offsets in the headers of Python objects, the same since 3.6; but PyASCIIObject lost wstr in 3.12
- * (PEP 623).
+ * Offsets in the headers of Python objects. They are the same since 3.6, except that PyASCIIObject
+ * lost wstr in 3.12 (PEP 623).
  */
 #define OBJECTS_3_6                                                                                \
 	.ob_type = 8, .type_name = 24, .tuple_items = 24, .bytes_data = 32, .str_length = 16,      \
@@ -21,7 +21,7 @@
 #define STRINGS_3_6  OBJECTS_3_6, .str_ascii = 48, .str_compact = 72
 #define STRINGS_3_12 OBJECTS_3_6, .str_ascii = 40, .str_compact = 56
 
-/* Capabilities of the versions, one name for each row of the table. */
+/* The capabilities (PY_CAPABILITIES) of the versions: one macro for each row of the table. */
 #define CAN_2_7                                                                                    \
 	(PY_CAN(OLD_CLASSES) | PY_CAN(PLAIN_INTS) | PY_CAN(OPEN_DICTS) | PY_CAN(LOCK_GIL) |        \
 	 PY_CAN(LISTED_STATES) | PY_CAN(LNOTAB) | PY_CAN(FRAME_A_LOOP) | PY_CAN(TRACE_REFS))
@@ -310,7 +310,10 @@ struct py_runtime_row py_runtime_grow(const struct py_runtime_row *row, unsigned
 
 	if (r.size)
 		r.size += growth;
-	/* up to 3.11 both fields lie after the GIL, so they move when the GIL grows */
+	/*
+	 * up to 3.11 both fields lie after the GIL in _PyRuntime, so their offsets grow with the
+	 * GIL
+	 */
 	if (r.tstate_current) {
 		r.tstate_current += growth;
 		r.tss_key += growth;
@@ -342,7 +345,7 @@ void py_layout_trace_refs(struct py_layout *l)
 		*fields[i] += 16;
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
 		*optional[i] += *optional[i] ? 16 : 0;
-	/* Up to 3.10 frames are objects too, so the offsets of their fields also grow. */
+	/* Up to 3.10 frames are objects too, so the offsets of frames' fields also grow. */
 	for (size_t i = 0; i < ARRAY_SIZE(frame) && l->walk == PY_WALK_OBJECT; i++)
 		*frame[i] += 16;
 }

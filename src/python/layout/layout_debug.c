@@ -53,7 +53,7 @@
 	X(stackpointer) X(tlbc_index)                                                              \
 	CODE(X) X(co_tlbc) OBJECT(X) TYPE(X) TUPLE(X) LIST(X) SET(X) SCALARS(X) GC(X)
 
-/* Members of the newest version's debug offsets. Still newer versions are tried with them too. */
+/* Members of the newest version's debug offsets. Later versions are tried with this list, too. */
 #define MEMBERS_3_15(X)                                                                            \
 	HEAD(X)                                                                                    \
 	X(interp_size) X(interp_id) X(interp_next) X(threads_head) X(threads_main) INTERP(X)       \
@@ -69,7 +69,7 @@
 	GC(X)
 /* clang-format on */
 
-/* Members of the debug offsets. The newest list has all; one that a version lacks is 0 there. */
+/* Members of the debug offsets. The newest version has all; what a version lacks is 0. */
 enum member {
 #define X(name) M_##name,
 	MEMBERS_3_15(X)
@@ -105,7 +105,7 @@ static const struct order {
 } orders[] = {
 	{0x030d, ARRAY_SIZE(order_3_13), order_3_13, CAN_3_13, 2, M_thread_status, 0, 1 << 5, 8,
 	 false},
-	/* in a free-threaded 3.14 .interned, which is before .kind, became a whole byte */
+	/* in a free-threaded 3.14, the field .interned before .kind became a whole byte */
 	{0x030e, ARRAY_SIZE(order_3_14), order_3_14, CAN_3_14, 8, M_thread_status, 4, 1, 12, true},
 	{0x030f, ARRAY_SIZE(order_3_15), order_3_15, CAN_3_15, 8, M_holds_gil, 0, 1, 16, true},
 };
@@ -125,7 +125,7 @@ static const struct relation {
 	uint8_t a, b;
 	int8_t delta;
 } relations[] = {
-	/* the header of an object; ob_size follows it, then the data */
+	/* the order is: an object's header, ob_size, the data */
 	{ M_ob_type, M_object_size, -8 },
 	{ M_tuple_length, M_object_size, 0 },
 	{ M_list_length, M_object_size, 0 },
@@ -203,7 +203,7 @@ static int unusable(const char *bad)
 		   : 0;
 }
 
-/* Checks what relations[] has no row for: absolute sizes, and members that may be missing. */
+/* Checks what relations[] has no entry for: absolute sizes, and members that may be missing. */
 static int check_sizes(const uint64_t *m)
 {
 	static const struct {
@@ -252,8 +252,9 @@ static int check_copies(const struct order *order, const uint64_t *m)
 }
 
 /*
- * Checks what no size bounds. Frames have instr_ptr, stackpointer (3.13: an int), [tlbc_index,]
- * a u16, owner. PyThreadState has ten ints from _status to current_frame in the known versions.
+ * Checks members that no size bounds. A frame has instr_ptr, stackpointer (3.13: an int), maybe
+ * tlbc_index, a u16, owner. PyThreadState has ten ints from _status to current_frame in the known
+ * versions.
  */
 static int check_order(const struct order *order, const uint64_t *m)
 {
@@ -414,7 +415,7 @@ static void derive_parked(const struct order *order, const uint64_t *m, struct p
 
 /*
  * Finds the field that says whether a garbage collection is running. If there is no such member, or
- * it isn't inside the interpreter's state, krait doesn't know whether one is running.
+ * it isn't inside the interpreter's state, krait doesn't know whether a collection is running.
  */
 static void derive_collecting(const uint64_t *m, struct py_layout *ret)
 {
@@ -439,7 +440,7 @@ static void derive_generation(const uint64_t *m, struct py_layout *ret)
 }
 
 /*
- * Fields that the debug offsets don't have. What is computed here holds for the headers of
+ * Computes fields that the debug offsets don't have. The result is right for the headers of
  * 3.13-3.15, with GIL and free-threaded (tests/layout/check.sh checks that), and depends on members
  * that are checked above.
  */

@@ -25,9 +25,9 @@ _must_use_ int py_layout_from_debug_offsets(const uint8_t *runtime, size_t n,
 
 /*
  * Offsets in _PyRuntime of a release; 0: the field isn't there, or the debug offsets have it. On
- * AArch64 with glibc each of the GIL's two mutexes is 8 bytes larger (48). There .size is 16 more,
- * and up to 3.11 so are the offsets of the fields after the GIL (tstate_current, tss_key); see
- * py_runtime_grow().
+ * AArch64 with glibc each of the GIL's two mutexes is 8 bytes larger (48). In such a build .size is
+ * 16 more and, up to 3.11, the offsets of the fields after the GIL (tstate_current, tss_key) are 16
+ * more; see py_runtime_grow().
  */
 struct py_runtime_row {
 	uint16_t version;
@@ -37,7 +37,7 @@ struct py_runtime_row {
 	/*
 	 * Offset of the PyThreadState * that Py_FinalizeEx() sets for good. The flags that say how
 	 * far initialisation got come right before it (pycore_runtime.h). 3.13+: the debug offsets
-	 * have it.
+	 * have this offset.
 	 */
 	uint32_t finalizing;
 };
@@ -54,14 +54,14 @@ static inline uint64_t py_gil_before(uint64_t tstate_current, unsigned growth)
 	return tstate_current - 8 - PY_GIL_WAIT_BYTES - growth - PY_GIL_WAIT;
 }
 
-/* Returns the row of a version; NULL: there is none. */
+/* Returns the row of a version in the table of _PyRuntimes; NULL: the table has no such row. */
 const struct py_runtime_row *py_runtime_table(unsigned version, unsigned patch);
 const struct py_runtime_row *py_runtime_by_size(uint64_t size);
 
 #define PY_COOKIE     "xdebugpy" /* the first 8 bytes of _PyRuntime from 3.13 on */
 #define PY_DEBUG_READ 1024	 /* how many bytes of _Py_DebugOffsets are read; 3.15's has 888 */
 
-/* The contents of _Py_DebugOffsets that krait uses, after they were checked. */
+/* The contents of _Py_DebugOffsets that krait uses. They have been checked. */
 struct py_debug_offsets {
 	struct py_layout layout;
 	uint32_t hex_version;
@@ -73,11 +73,14 @@ struct py_debug_offsets {
 /* Reads *@ret from the first @n bytes of _PyRuntime; -ENOTSUP with a message: a check failed. */
 _must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *ret);
 
-/* Adds the two pointers that Py_TRACE_REFS puts before every object (up to 3.12). */
+/*
+ * Adds 16 to the offsets, for the two pointers that Py_TRACE_REFS puts before every object (up to
+ * 3.12).
+ */
 void py_layout_trace_refs(struct py_layout *layout);
 
 /*
- * Offsets that only reading of objects needs, not a walk of frames; in bytes from the object's
+ * Offsets that krait needs to read objects, but not to walk frames; in bytes from the object's
  * start.
  */
 struct py_heap_row {
@@ -86,7 +89,9 @@ struct py_heap_row {
 	uint16_t func_code, func_dict, func_qualname; /* fields of PyFunctionObject */
 };
 
-/* Returns the row of a version; NULL: krait doesn't know its objects. */
+/*
+ * Returns the row of a version; NULL: krait doesn't know how objects of that version are laid out.
+ */
 const struct py_heap_row *py_heap_table(unsigned version);
 
 /*
@@ -101,11 +106,14 @@ const struct py_heap_row *py_heap_table(unsigned version);
 	 PY_CAN(TAGGED_INTS) | PY_CAN(TRAMPOLINES))
 
 /*
- * Capabilities of @version (major << 8 | minor). For a version newer than krait knows, the
- * capabilities of the newest version that it knows. 0: not known.
+ * Capabilities of @version (major << 8 | minor). A version that is newer than krait knows gets the
+ * capabilities of the newest version that krait knows. 0: the version isn't known.
  */
 uint64_t py_can(unsigned version);
-/* Returns the capabilities of a version from 3.13 on, which describes itself. */
+/*
+ * Returns the capabilities of a version from 3.13 on, which describes its own structures by debug
+ * offsets.
+ */
 uint64_t py_debug_can(unsigned version);
 
 #endif
