@@ -19,9 +19,10 @@
 #include "unwind/cache_file.h"
 
 #define SUFFIX	    ".rows"
-#define TMP_SECONDS 3600 /* a temporary file that is older was left by a krait that was killed */
+#define TMP_SECONDS 3600 /* an older temporary file was left behind by a krait that was killed */
 #define NAME_BYTES  (2 * ELF_BUILD_ID_MAX + 64)
-#define LEAST_ID    8 /* a build id with fewer bytes isn't enough to tell files apart */
+/* build ids with fewer bytes don't tell files apart, so their rows aren't cached */
+#define LEAST_ID 8
 
 struct unwind_cache {
 	char *path;
@@ -53,8 +54,8 @@ void unwind_cache_free(struct unwind_cache *c)
 
 /*
  * Takes the file rights of the cache's user. setfsuid(2) changes this thread only, unlike setuid().
- * The kernel then withdraws root's rights over others' files. leave() restores the capabilities
- * that were in effect before.
+ * The kernel then takes away the capabilities that let root use other users' files. leave()
+ * restores the capabilities that were in effect before.
  */
 static uint64_t enter(const struct unwind_cache *c)
 {
@@ -139,8 +140,8 @@ static void file_name(const struct unwind_cache_key *key, char name[static NAME_
 /*
  * Returns true if it is certain that only root and the cache's user can write to the file. Returns
  * false on file systems that are mounted without set-user-id programs (a user's medium, FUSE): a
- * user may have chosen the owners that such a file system shows. On all others the kernel itself
- * sets the time of the last change (ctime), by which a changed file is told.
+ * user may have chosen the owners that such a file system shows. On all other file systems the
+ * kernel itself sets the time of the last change (ctime), which shows whether a file has changed.
  */
 static bool is_out_of_reach(const struct unwind_cache *c, int fd, const struct stat *st)
 {
@@ -162,9 +163,9 @@ static struct unwind_cache_version version_of(const struct unwind_cache *c, int 
 }
 
 /*
- * A file's times count as proof only if its last change is this long ago. Two changes within one
- * tick of the file system's clock have the same time, so a second change right after a first one
- * wouldn't show.
+ * A file's times prove that it is unchanged only if its last change is at least this long ago. Two
+ * changes within one tick of the file system's clock have the same time, so a second change right
+ * after a first one wouldn't show.
  */
 #define SETTLED_SECONDS 2
 
@@ -225,7 +226,8 @@ static bool load(const struct unwind_cache *c, const struct unwind_cache_key *ke
 	good = unwind_cache_read(fd, c->uid, key, ret, &proof) && is_proved(fd, key, f, &proof);
 	vec_fini(&proof.places);
 	if (good)
-		(void)futimens(fd, NULL); /* notes that the cache file was used now */
+		/* sets the cache file's times to now, as the time of its last use */
+		(void)futimens(fd, NULL);
 	return good;
 }
 
@@ -288,8 +290,8 @@ static int oldest_first(const void *a, const void *b)
 }
 
 /*
- * Looks at file @name in the cache's directory. Adds a cache file to @list, and removes a temporary
- * file whose writing was never finished.
+ * Looks at file @name in the cache's directory. Adds it to @list if it is a cache file. Removes it
+ * if it is a temporary file whose writing was never finished.
  */
 static void look_at(int dir, const char *name, entry_vec *list, uint64_t *sum)
 {
@@ -390,8 +392,8 @@ int unwind_cache_forget(struct unwind_cache *c)
 }
 
 /*
- * Returns the version in @key if it can prove that the file is unchanged. @key was made before the
- * ELF file @fd was read. Since then the file must not have changed, and its last change must be
+ * Returns the version in @key if it proves that the ELF file @fd is unchanged. @key was made before
+ * the file was read. Since then the file must not have changed, and its last change must be
  * SETTLED_SECONDS ago. Else returns an empty version.
  */
 static struct unwind_cache_version settled(const struct unwind_cache *c, int fd,
@@ -418,7 +420,10 @@ int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *ke
 	if (!is_worth(key) || rows->rows.n < UNWIND_CACHE_LEAST_ROWS ||
 	    !elf_reads_end(reads, proof.hash))
 		return 0;
-	/* the proof keeps a pointer to the list of what was read, which belongs to @reads */
+	/*
+	 * the proof keeps a pointer to the list of the places that were read, which belongs to
+	 * @reads
+	 */
 	memcpy(&proof.places, &reads->places, sizeof(proof.places));
 	caps = enter(c);
 	dir = open_dir(c, true);

@@ -2,14 +2,14 @@
 /*
  * Keeps the compiled rows of large ELF files on disk, so that the next run needn't compile them.
  * Each ELF file has one cache file, in a directory of one user's own. Everything that is found in
- * the directory is checked: owner, mode, length, checksum, and that the rows are what rows/rows.h
- * promises. A cache file that fails a check isn't used.
+ * the directory is checked: owner, mode, length, checksum, and that the rows have the form that
+ * rows/rows.h describes. A cache file that fails a check isn't used.
  *
- * Build id and size only serve to find rows. They prove nothing, because anybody may make a file
- * with the same build id and size. Rows hold for the bytes that they were made from
- * (docs/decisions/0016-rows-on-disk.md). If only root and the cache's user can change a file, the
- * time of its last change proves that it has these bytes. Else a hash of all bytes that were read
- * proves that.
+ * The build id and the size of an ELF file only serve to find its rows. They prove nothing, because
+ * anybody may make a file with the same build id and size. Rows hold for the bytes that they were
+ * made from (docs/decisions/0016-rows-on-disk.md). If only root and the cache's user can change a
+ * file, the time of the file's last change proves that it still has these bytes. Else a hash of all
+ * bytes that were read proves that.
  */
 #ifndef UNWIND_CACHE_H
 #define UNWIND_CACHE_H
@@ -21,25 +21,29 @@
 
 struct unwind_cache;
 
-/* A file with fewer rows isn't cached: it is compiled as fast as its rows would be read. */
+/*
+ * Rows of a file with fewer rows than this aren't cached, because they are compiled as fast as they
+ * would be read.
+ */
 #define UNWIND_CACHE_LEAST_ROWS 20000
 /*
- * The most bytes of all cache files together; the files that weren't used for longest are removed.
+ * The most bytes of all cache files together; the cache files that haven't been used for the
+ * longest time are removed.
  */
 #define UNWIND_CACHE_MOST ((uint64_t)256 << 20)
 
 /*
- * @dir (copied) is the cache's directory, which is made when it is needed. It and its files must
- * belong to @uid. With @become, the calling thread takes @uid and @gid while it examines and makes
- * the directory and its files; other threads keep their ids. NULL: no memory. Touches no file yet.
- * Used by one thread at a time.
+ * Makes a cache in directory @dir (copied), which is created when it is needed. The directory and
+ * its files must belong to @uid. With @become, the calling thread takes @uid and @gid while it
+ * examines and makes the directory and its files; other threads keep their ids. NULL: no memory.
+ * Doesn't touch a file yet. Only one thread at a time may use the cache.
  */
 struct unwind_cache *unwind_cache_new(const char *dir, uid_t uid, gid_t gid, bool become);
 void unwind_cache_free(struct unwind_cache *c); /* @c may be NULL */
 
 /*
- * What stat() shows of a file. As long as that stays the same, the file hasn't changed. .ino 0: the
- * file's times can't prove that.
+ * What stat() shows of a file. As long as this stays the same, the file hasn't changed. If .ino is
+ * 0, the file's times prove nothing.
  */
 struct unwind_cache_version {
 	uint64_t dev, ino;
@@ -47,8 +51,8 @@ struct unwind_cache_version {
 };
 
 /*
- * The key by which rows are found in the cache; only rows of this build of krait are found. Each
- * owner's files have entries of their own, which other users' files don't displace.
+ * The key by which the rows of an ELF file are found in the cache, if this build of krait wrote
+ * them. The files of each owner have entries of their own, which other users' files don't displace.
  */
 struct unwind_cache_key {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -74,9 +78,10 @@ bool unwind_cache_load(struct unwind_cache *c, const struct unwind_cache_key *ke
 		       struct elf_file *f, struct unwind_rows *ret);
 
 /*
- * Stores rows if there are enough of them. A cache file is written as a whole or not at all.
- * @reads: which parts of the ELF file were read to make the rows; afterwards no more can be added
- * to it.
+ * Stores rows if there are at least UNWIND_CACHE_LEAST_ROWS. A cache file is written as a whole or
+ * not at all.
+ * @reads: which parts of the ELF file were read to make the rows; after the call nothing can be
+ * added to @reads.
  * @fd: the ELF file; if it has changed since @key, its times count as no proof. 0 or -errno +
  * message.
  */
@@ -84,15 +89,15 @@ _must_use_ int unwind_cache_store(struct unwind_cache *c, const struct unwind_ca
 				  const struct unwind_rows *rows, struct elf_reads *reads, int fd);
 
 /*
- * Removes the cache files that weren't used for longest, until all have at most @most bytes;
- * unwind_cache_store() does this too, with UNWIND_CACHE_MOST.
+ * Removes the cache files that haven't been used for the longest time, until the rest has at most
+ * @most bytes together. unwind_cache_store() also does this, with UNWIND_CACHE_MOST.
  */
 void unwind_cache_trim(struct unwind_cache *c, uint64_t most);
 
 /*
- * Removes all files that krait made in the cache's directory, and the directory if it is empty
- * then. Returns the number of files. -ENOENT: there is no such directory; -errno; both with a
- * message.
+ * Removes all files that krait made in the cache's directory, and then the directory if it is
+ * empty. Returns the number of files. On failure returns -errno with a message; -ENOENT: there is
+ * no such directory.
  */
 _must_use_ int unwind_cache_forget(struct unwind_cache *c);
 

@@ -5,14 +5,17 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* The last byte is the version of this format, and of the way in which rows are made of a file. */
+/*
+ * The last byte is the version of this format, and of the way in which krait makes rows from a
+ * file.
+ */
 static const char magic[8] = "krait-r\3";
 
-#define REGISTERS 33 /* registers in rules have DWARF numbers below this */
+#define REGISTERS 33 /* DWARF numbers of registers in rules are below this */
 
 struct header {
 	char magic[8];
-	/* version of the ELF file that was last proven to have the cached rows */
+	/* version of the ELF file for which krait last proved that the cached rows belong to it */
 	struct unwind_cache_version version;
 	uint64_t sum; /* checksum of all that follows this field */
 	uint64_t krait[3];
@@ -30,7 +33,9 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st)
 	       !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Identifies this build of krait, by its program file: another build may make other rows. */
+/*
+ * Identifies this build of krait, by its program file, because another build may make other rows.
+ */
 static void this_krait(uint64_t ret[static 3])
 {
 	struct stat st = {};

@@ -10,14 +10,14 @@
 #include "unwind/cache.h"
 
 /*
- * Is file @fd of this @type, does it belong to @uid, and can nobody else write it? *@st gets its
- * stat.
+ * Is file @fd of type @type, does it belong to @uid, and can nobody else write to it? Sets *@st to
+ * its stat.
  */
 bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
 
 /*
- * Endings of names of other files in the cache's directory: of unfinished files, and of lists
- * (file_list.h).
+ * Endings of the names of files in the cache's directory that have no rows: unfinished files, and
+ * lists (file_list.h).
  */
 #define UNWIND_CACHE_TMP ".tmp"
 #define FILE_LIST_SUFFIX ".files"
@@ -30,8 +30,8 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
 _must_use_ int unwind_cache_enter(const struct unwind_cache *c, bool make, uint64_t *caps);
 void unwind_cache_leave(const struct unwind_cache *c, uint64_t caps);
 /*
- * Is file @fd of this @type, does it belong to the user of cache @c, and can nobody else write it?
- * *@st gets its stat.
+ * Is file @fd of type @type, does it belong to the user of cache @c, and can nobody else write to
+ * it? Sets *@st to its stat.
  */
 bool unwind_cache_owns(const struct unwind_cache *c, int fd, mode_t type, struct stat *st);
 
@@ -43,8 +43,8 @@ struct unwind_cache_proof {
 };
 
 /*
- * Reads @fd from its beginning. False: the file wasn't written for @key, or is damaged; *ret and
- * *proof may be filled in part.
+ * Reads rows and their proof from the cache file @fd, from its beginning. False: the file wasn't
+ * written for @key, or is damaged; *ret and *proof may be filled in part.
  */
 bool unwind_cache_read(int fd, uid_t uid, const struct unwind_cache_key *key,
 		       struct unwind_rows *ret, struct unwind_cache_proof *proof);

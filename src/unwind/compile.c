@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rows from call frame information; see compile.h. There are two passes. The first lists all
- * functions and sorts them by address, because linkers don't. The second runs the functions'
- * programs in that order, so that rows are appended in order.
+ * Makes unwind rows from call frame information; see compile.h. There are two passes. The first
+ * pass lists all functions and sorts them by address, because linkers don't sort them. The second
+ * pass runs the functions' programs in that order, so that rows are appended in the order of their
+ * addresses.
  */
 #include "unwind/compile.h"
 
@@ -17,19 +18,21 @@
 #define PAGE 4096u
 
 /*
- * A row takes at least this many bytes of the section (polars: 5). So this tells for how many rows
- * to reserve room: growing the array would copy all rows. Unused room is given back.
+ * A row takes at least this many bytes of the section (polars: 5). So the section's size tells for
+ * how many rows to reserve room. Otherwise the array would grow step by step, and all rows would be
+ * copied each time. Unused room is given back.
  */
 #define ROW_BYTES 4
 
-/* A function as its FDE describes it. Needed only until the function's rows are made. */
+/* A function as its FDE describes it. It is kept only until the function's rows are made. */
 struct function {
 	uint32_t start, end; /* offsets (address - rows' base); end exclusive */
 	uint32_t cie, program, program_n;
 };
 
 struct builder {
-	const struct elf_load *loads; /* loadable segments of the file; borrowed */
+	/* loadable segments of the file, to which the memory belongs */
+	const struct elf_load *loads;
 	size_t n_loads;
 	struct cfi_section section;
 	struct cfi_entries entries;
@@ -147,7 +150,10 @@ static int add_rows(struct builder *b, struct cfi_run *run, const struct functio
 	return r;
 }
 
-/* Makes rows for every function, in order; between functions the rule is UNWIND_UNKNOWN. */
+/*
+ * Makes rows for every function, in the order of addresses; between functions the rule is
+ * UNWIND_UNKNOWN.
+ */
 static int compile(struct builder *b)
 {
 	struct unwind_rows *ret = b->ret;
@@ -175,7 +181,10 @@ static int compile(struct builder *b)
 	return r || !ret->rows.n ? r : add_row(ret, end, 0);
 }
 
-/* Gives back unused room: both arrays live as long as the file is mapped anywhere. */
+/*
+ * Gives back the unused room of both arrays, because they live as long as the file is mapped
+ * anywhere.
+ */
 static void trim(struct unwind_rows *ret)
 {
 	struct unwind_row *rows = reallocarray(ret->rows.v, ret->rows.n, sizeof(*rows));

@@ -2,8 +2,8 @@
 /*
  * Makes the unwind rows of one ELF file (how to find callers) from its call frame information
  * (.eh_frame, or .debug_frame where only that exists) and from what its instructions prove. The
- * input is hostile: sizes, offsets and nesting are bounded. What a rule can't express becomes
- * UNWIND_UNKNOWN, never a guess.
+ * input is hostile: sizes, offsets and nesting are bounded. Code whose caller no rule can express
+ * gets UNWIND_UNKNOWN, never a guess.
  */
 #ifndef UNWIND_COMPILE_H
 #define UNWIND_COMPILE_H
@@ -11,8 +11,8 @@
 #include "unwind/rows/rows.h"
 
 /*
- * Compiles the call frame information of @f. Returns 0, also if @f has none (the result is then
- * empty), or -errno with a message. unwind_rows_fini() is to be called in every case.
+ * Compiles the call frame information of @f. Returns 0 or -errno with a message. If @f has none,
+ * returns 0, and *ret is empty. Call unwind_rows_fini() also after a failure.
  */
 _must_use_ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *ret);
 

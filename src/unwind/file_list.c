@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lists of files that commands mapped; see file_list.h. Each line is a path; the first is the
- * command's.
+ * Keeps lists of files that commands mapped; see file_list.h. Each line of a list is a path; the
+ * first path is the command's.
  */
 #include "unwind/file_list.h"
 

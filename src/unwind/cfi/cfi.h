@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Call frame information as DWARF 5 (section 6.4) and the LSB (.eh_frame) define it, read from a
- * section in memory: entries, the programs in them, and the state such a program describes. Only
- * the registers that unwinding needs are followed. Every byte is hostile.
+ * section in memory. It has entries, entries have programs, and a program describes a state of the
+ * registers. krait follows only the registers that unwinding needs. Any byte may be hostile.
  */
 #ifndef UNWIND_CFI_CFI_H
 #define UNWIND_CFI_CFI_H
@@ -31,10 +31,10 @@ static inline uint64_t cfi_uleb(struct cfi_reader *r)
 	return cfi_uleb_slow(r);
 }
 
-/* What differs between machines: the DWARF numbers of the registers that are followed. */
+/* The registers that krait follows. Their DWARF numbers differ between machines. */
 enum cfi_column { CFI_RA, CFI_FP, CFI_BX, CFI_SP, CFI_COLUMNS };
 struct cfi_arch {
-	/* DWARF number of each column's register; CFI_NONE: the register isn't followed */
+	/* DWARF number of each followed register; CFI_NONE: this machine has no such register */
 	uint8_t reg[CFI_COLUMNS];
 	/* on entry to a function the return address is in a register (aarch64) */
 	bool ra_in_register;
@@ -51,13 +51,13 @@ const struct cfi_arch *cfi_arch(enum elf_machine machine);
 /* How the caller's value of a register is found. */
 enum cfi_how {
 	CFI_UNSET,     /* the call frame information doesn't mention the register */
-	CFI_SAME,      /* DW_CFA_same_value: the register has the caller's value still */
+	CFI_SAME,      /* DW_CFA_same_value: the register still has the caller's value */
 	CFI_UNDEFINED, /* DW_CFA_undefined: the caller's value is lost */
 	CFI_AT_CFA,    /* the value lies in memory at CFA + .off */
 	CFI_AT_REG,    /* the value lies in memory at register .reg + .off */
 	CFI_IS_CFA,    /* the value is CFA + .off itself */
 	CFI_IN_REG,    /* the value is in register .reg */
-	CFI_OTHER,     /* the value is found in a way that rules can't hold */
+	CFI_OTHER,     /* the value is found in a way that a struct unwind_rule can't express */
 };
 
 struct cfi_place {
@@ -73,15 +73,15 @@ struct cfi_state {
 		 */
 		uint8_t kind;
 		/*
-		 * base register of UNWIND_REG; a CFA expression changes neither .reg nor .off, as
-		 * in libgcc
+		 * number of the base register of UNWIND_REG; a CFA given by an expression leaves
+		 * .reg and .off as they were, as in libgcc
 		 */
 		uint64_t reg;
 		int64_t off;
 		uint8_t index; /* DWARF number of the index register of UNWIND_INDEXED */
 		/*
-		 * A CFA by an expression is *(.ereg + .eoff) + .off2. For a PLT, .eoff is the
-		 * number with which the expression compares.
+		 * A CFA that an expression gives is *(.ereg + .eoff) + .off2. For a PLT, .eoff is
+		 * the number with which the expression compares the address in the entry.
 		 */
 		uint8_t ereg;
 		int32_t eoff;
@@ -91,13 +91,13 @@ struct cfi_state {
 };
 
 /*
- * Read an expression (DWARF 5, section 2.5) into @st or @place, as far as rules can hold what it
- * computes.
+ * Both read an expression (DWARF 5, section 2.5), into @st or @place, as far as a struct
+ * unwind_rule can express its result.
  */
 void cfi_cfa_expression(const struct cfi_arch *arch, struct cfi_reader e, struct cfi_state *st);
 void cfi_place_expression(struct cfi_reader e, struct cfi_place *place);
 
-/* Makes the rule for state @st; @signal: the CIE marks a signal frame ('S'). */
+/* Makes the rule for state @st; @signal: the CIE has 'S', which marks a signal frame. */
 void cfi_rule(const struct cfi_arch *arch, const struct cfi_state *st, bool signal,
 	      struct unwind_rule *ret);
 
@@ -106,9 +106,10 @@ struct cfi_section {
 	size_t n; /* number of bytes in the section, below 4 GiB */
 	/* address of .eh_frame, because pointers in it may be relative to their own addresses */
 	uint64_t vaddr;
-	bool debug;	/* the section is .debug_frame, whose entries have another form */
-	bool to_end;	/* the section ends with a terminator; .n is only a bound */
-	uint8_t *owned; /* memory of .bytes that has to be freed; NULL: the elf_file holds .bytes */
+	bool debug;  /* the section is .debug_frame, whose entries have another form */
+	bool to_end; /* the section ends with a terminator; .n is only a bound */
+	/* memory with .bytes that has to be freed; NULL: .bytes belongs to the elf_file */
+	uint8_t *owned;
 	const struct cfi_arch *arch;
 };
 
@@ -128,7 +129,8 @@ struct cfi_cie {
 };
 
 struct cfi_fde {
-	uint64_t start, end; /* addresses of the function's code; end exclusive, above start */
+	/* addresses of the function's code; .end is exclusive, and above .start */
+	uint64_t start, end;
 	uint32_t cie;
 	/* offset in the section, and size, of the FDE's instructions */
 	uint32_t program, program_n;
@@ -148,13 +150,13 @@ void cfi_entries_init(struct cfi_entries *e, const struct cfi_section *section);
 void cfi_entries_fini(struct cfi_entries *e);
 
 /*
- * Gets the next FDE. Returns 1 with *@ret, 0 at the end, or -ENOMEM. For an FDE that can't be used,
- * also returns 1, and *@broken says why (ret->start is then 0 if not even that could be read). Else
- * *@broken is NULL.
+ * Gets the next FDE. Returns 1 with *@ret, 0 at the end, or -ENOMEM. Also returns 1 for an FDE that
+ * can't be used. In that case *@broken says why, and ret->start is 0 if not even that address could
+ * be read. Else *@broken is NULL.
  */
 _must_use_ int cfi_next_fde(struct cfi_entries *e, struct cfi_fde *ret, const char **broken);
 
-/* How many DW_CFA_remember_state may be nested: compilers nest once or twice. */
+/* How many DW_CFA_remember_state may be nested. Compilers nest one or two. */
 #define CFI_NESTED_MAX 16
 
 /* Runs an FDE's instructions and stops at each row. */
@@ -162,7 +164,7 @@ struct cfi_run {
 	const struct cfi_section *section;
 	const struct cfi_cie *cie;
 	struct cfi_reader in;
-	/* addresses: start and end of the present row, end of the function */
+	/* addresses: start and end of the present row, and end of the function */
 	uint64_t from, to, end;
 	/* why no rows are known for the rest of the function; NULL: rows are known */
 	const char *broken;
@@ -176,14 +178,14 @@ void cfi_run_init(struct cfi_run *r, const struct cfi_section *section, const st
 		  const struct cfi_fde *fde);
 
 /*
- * Goes on to the next row: .st holds in [.from, .to), which isn't empty and lies in the function.
- * False: the function has no more rows.
+ * Goes on to the next row. .st then holds in [.from, .to), which isn't empty and lies in the
+ * function. False: the function has no more rows.
  */
 bool cfi_next_row(struct cfi_run *r);
 
 /*
- * Runs a CIE's program: sets the state at the start of its functions. Returns NULL, or why the
- * program can't be run.
+ * Runs a CIE's program, which gives the state at the start of the functions that refer to the CIE.
+ * Returns NULL, or why the program can't be run.
  */
 const char *cfi_initial(const struct cfi_section *section, struct cfi_cie *cie,
 			struct cfi_reader program);

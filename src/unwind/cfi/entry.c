@@ -8,8 +8,9 @@
 #define CODE_ALIGN_MAX 64 /* the largest code alignment of a CIE: 1 on x86-64, 4 on aarch64 */
 
 /*
- * FDEs say where CIEs are, so a hostile file can make CIEs overlap: without limits each of a
- * million could be as long as the section. Real ones have 20 to 60 bytes, and linkers merge them.
+ * Limits of CIEs. FDEs say where CIEs are, so CIEs of a hostile file may overlap: without limits,
+ * each of a million CIEs could be as long as the section. Real CIEs have 20 to 60 bytes, and
+ * linkers merge equal CIEs.
  */
 #define CIE_MAX_BYTES 1024
 #define CIES_MAX      (64u << 10)
@@ -65,7 +66,7 @@ static const char *read_cie(const struct cfi_section *s, struct cfi_reader r, st
 		;
 	if (r.bad)
 		return "CIE too short";
-	/* the size of addresses is 8, that of segment selectors 0 */
+	/* the size of an address must be 8 bytes, that of a segment selector 0 */
 	if (version == 4 && cfi_fixed(&r, 2) != 8)
 		return "addresses that aren't 64 bits";
 	broken = read_alignment(cie, &r);
@@ -85,7 +86,10 @@ static const char *read_cie(const struct cfi_section *s, struct cfi_reader r, st
 	return broken;
 }
 
-/* One entry. .r reads what follows its id; .id_at is the offset of the id in the section. */
+/*
+ * An entry of the section. .r reads what follows the entry's id. .id_at is the offset of the id in
+ * the section.
+ */
 struct entry {
 	struct cfi_reader r;
 	size_t id_at;
@@ -106,7 +110,8 @@ static bool read_entry(const struct cfi_section *s, size_t at, struct entry *ret
 		return false;
 	*next = (size_t)(r.p - s->bytes);
 	ret->id_at = (size_t)(ret->r.p - s->bytes);
-	if (!length) { /* a terminator; more entries may follow where files were joined */
+	/* a length of 0 ends the entries of one object file; entries of other files may follow */
+	if (!length) {
 		ret->is_cie = true;
 		return !s->to_end;
 	}
@@ -134,7 +139,10 @@ static int add_cie(struct cfi_entries *e, size_t at)
 	return r ? r : vec_push(&e->cies, cie);
 }
 
-/* Gets the index of the CIE at offset @at of the section; the CIE is read when it is met first. */
+/*
+ * Gets the index of the CIE at offset @at of the section. Reads the CIE when it is needed for the
+ * first time.
+ */
 static int find_cie(struct cfi_entries *e, size_t at, uint32_t *ret)
 {
 	uint64_t *known;

@@ -3,7 +3,7 @@
 #include "unwind/cfi/cfi.h"
 
 enum {
-	/* CFA_ADVANCE_LOC, CFA_OFFSET and CFA_RESTORE have an operand in their low six bits. */
+	/* These three have an operand in their low six bits. */
 	CFA_ADVANCE_LOC = 0x40,
 	CFA_OFFSET = 0x80,
 	CFA_RESTORE = 0xc0,
@@ -226,12 +226,15 @@ static void step_other(struct cfi_run *r, uint8_t op)
 		return cfa_expression(r);
 	case CFA_EXPRESSION:
 		return set_expression(r);
-	case CFA_GNU_ARGS_SIZE: /* this instruction matters to exceptions only */
+	case CFA_GNU_ARGS_SIZE: /* this instruction only matters to exceptions */
 		cfi_uleb(&r->in);
 		return;
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
-		/* signing needs no rule: the unwinder strips signatures from addresses */
+		/*
+		 * the rule needn't show that a return address is signed: the unwinder strips all
+		 * signatures
+		 */
 		if (!r->section->arch->ra_signing)
 			r->broken = "unknown call frame instruction";
 		return;

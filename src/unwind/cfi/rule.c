@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes a rule of a state of call frame information. Decodes expressions as far as rules can hold
- * them.
+ * Makes a struct unwind_rule from a state of call frame information. Decodes expressions as far as
+ * a rule can express them.
  */
 #include "unwind/cfi/cfi.h"
 
@@ -51,8 +51,8 @@ static bool read_breg(struct cfi_reader *e, uint8_t *reg, int32_t *off)
 
 /*
  * Is @e the expression that binutils writes for lazy PLTs? That is: breg7 (rsp) 8, breg16 (rip) 0,
- * lit15, and, lit<n>, ge, lit3, shl, plus. It adds 8 to rsp, and eight more from byte n of a
- * 16-byte entry on. n is 11, with -z ibtplt 9 or 10.
+ * lit15, and, lit<n>, ge, lit3, shl, plus. The expression gives rsp + 8 and, from byte n of a
+ * 16-byte entry on, rsp + 16. n is 11; with -z ibtplt it is 9 or 10.
  */
 static bool is_plt(struct cfi_reader e, int32_t *literal)
 {
@@ -67,7 +67,10 @@ static bool is_plt(struct cfi_reader e, int32_t *literal)
 	return *literal >= 0 && *literal <= 15;
 }
 
-/* Reads breg<index> 0, lit8, mul, plus. If there is no index, returns true and goes no further. */
+/*
+ * Reads the index of an expression: breg<index> 0, lit8, mul, plus. If there is no index, reads
+ * nothing and returns true.
+ */
 static bool read_index(struct cfi_reader *e, bool *indexed, uint8_t *index)
 {
 	int32_t off;
@@ -113,9 +116,10 @@ void cfi_place_expression(struct cfi_reader e, struct cfi_place *place)
 }
 
 /*
- * Is @st that of glibc's __restore_rt on x86-64? Its call frame information has an expression on
- * rsp for every register, and rsp leads to a struct ucontext. Three registers are checked: rsp, rip
- * and rbp must be at their offsets in uc_mcontext. Sets *@off to the ucontext's offset from rsp.
+ * Is @st the state of glibc's __restore_rt on x86-64? The call frame information of __restore_rt
+ * has an expression for every register. Each expression counts from rsp, which leads to a struct
+ * ucontext. Three registers are checked: rsp, rip and rbp must be at their offsets in uc_mcontext.
+ * Sets *@off to the ucontext's offset from rsp.
  */
 static bool is_ucontext(const struct cfi_arch *arch, const struct cfi_state *st, int32_t *off)
 {
@@ -133,7 +137,7 @@ static bool is_ucontext(const struct cfi_arch *arch, const struct cfi_state *st,
 
 /*
  * Returns where a register is saved, as an offset in units of 8 bytes; or UNWIND_SAME, UNWIND_LOST.
- * @fp: the register that CFI_AT_REG may count from.
+ * With CFI_AT_REG, the offset may only count from register @fp.
  */
 static int16_t slot(const struct cfi_place *place, uint8_t fp)
 {
@@ -147,10 +151,10 @@ static int16_t slot(const struct cfi_place *place, uint8_t fp)
 }
 
 /*
- * Does what slot() does, and sets @flag in .slots if the offset counts from the frame pointer. Such
- * an offset is used only if the frame pointer surely belongs to this frame. In the epilogue of a
- * function that realigns its stack, after the pop of rbp, GCC 12 still states such offsets, though
- * rbp is the caller's again.
+ * Does what slot() does, and sets @flag in .slots if the offset counts from the frame pointer. An
+ * offset from the frame pointer is used only if the frame pointer surely belongs to this frame. In
+ * the epilogue of a function that realigns its stack, after the pop of rbp, GCC 12 still states
+ * such offsets, though rbp is the caller's again.
  */
 static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place, uint8_t flag,
 		     struct unwind_rule *ret)
@@ -167,8 +171,8 @@ static int16_t saved(const struct cfi_arch *arch, const struct cfi_place *place,
 }
 
 /*
- * Sets where the return address is; false: it can't be found. On x86-64 it may be in any of the 16
- * registers.
+ * Sets in @ret where the return address is. On x86-64 it may be in any of the 16 registers. False:
+ * the return address can't be found.
  */
 static bool set_return(const struct cfi_arch *arch, const struct cfi_place *ra,
 		       struct unwind_rule *ret)
@@ -190,7 +194,9 @@ static bool set_slots(const struct cfi_arch *arch, const struct cfi_state *st,
 {
 	const struct cfi_place *sp = &st->col[CFI_SP];
 
-	/* The caller's stack pointer is the CFA, unless the instructions say otherwise. */
+	/*
+	 * the caller's stack pointer is the CFA, unless the call frame information says otherwise
+	 */
 	if (sp->how != CFI_UNSET && !(sp->how == CFI_IS_CFA && !sp->off))
 		return false;
 	ret->fp = saved(arch, &st->col[CFI_FP], UNWIND_FP_FROM_FP, ret);

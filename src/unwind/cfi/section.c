@@ -7,12 +7,12 @@
 
 #define EH_FRAME_HDR_VERSION 1
 /*
- * the memory that is needed, as a multiple of the section's size: once for the section itself,
- * twice for its rows
+ * memory that is needed, as a multiple of the section's size: once the size for the section, twice
+ * for its rows
  */
 #define ROWS_FACTOR 3
 
-/* Reads @n bytes at @vaddr as they are loaded; all of them must be in the file. */
+/* Reads @n bytes that are loaded at @vaddr. All of them must be in the file. */
 static int read_loaded(struct elf_file *f, uint64_t vaddr, uint64_t n, struct cfi_section *ret)
 {
 	_cleanup_free_ uint8_t *bytes = NULL;
@@ -51,7 +51,8 @@ static uint64_t rest_of_segment(const struct elf_file *f, uint64_t vaddr)
 }
 
 /*
- * Reads .eh_frame_hdr (LSB 5.0 core, section 10.6.2): version, three encodings, the first address.
+ * Finds .eh_frame by .eh_frame_hdr (LSB 5.0 core, section 10.6.2), which has a version, three
+ * encodings, and as its first address that of .eh_frame.
  */
 static int read_by_header(struct elf_file *f, const GElf_Phdr *ph, struct cfi_section *ret)
 {
@@ -116,7 +117,7 @@ int cfi_section_read(struct elf_file *f, struct cfi_section *ret)
 		r = eh.nobits ? 0 : read_loaded(f, eh.vaddr, eh.size, ret);
 	else
 		r = read_by_segment(f, ret);
-	/* A section of four bytes is just a terminator. */
+	/* a section of four bytes has only a terminator, and no entries */
 	if (!r && ret->n <= 4) {
 		cfi_section_fini(ret);
 		r = read_debug_frame(f, ret);

@@ -11,7 +11,7 @@
 /*
  * Reads .eh_frame, found by its section header or, without one, by PT_GNU_EH_FRAME. If .eh_frame is
  * missing or empty (Go), reads .debug_frame. Returns 0 (with ret->n = 0 if the file has neither),
- * or -errno with a message. cfi_section_fini() is to be called in every case.
+ * or -errno with a message. Call cfi_section_fini() also after a failure.
  */
 _must_use_ int cfi_section_read(struct elf_file *f, struct cfi_section *ret);
 void cfi_section_fini(struct cfi_section *s);

@@ -4,7 +4,7 @@
 
 #include "unwind/x86/x86_insn.h"
 
-/* the most bytes of code where a thread may begin; glibc's have 10 and 14 */
+/* the most bytes of the code where a thread begins; in glibc this code has 10 or 14 bytes */
 #define MOST_BYTES 32
 
 static const uint8_t system_call[] = {0x0f, 0x05, /* syscall */ 0x48, 0x85,
@@ -31,7 +31,7 @@ static const uint8_t system_call[] = {0x0f, 0x05, /* syscall */ 0x48, 0x85,
 	}
 
 /*
- * musl 1.1.0 to 1.2.5: src/thread/x86_64/clone.s from the system call on, and
+ * Code of musl 1.1.0 to 1.2.5: src/thread/x86_64/clone.s from the system call on, and
  * src/process/x86_64/vfork.s.
  */
 static const uint8_t musl_clone[] = {
@@ -66,15 +66,15 @@ struct gap {
 	uint8_t bytes[MOST_BYTES];
 };
 
-/* Is the branch at @at taken if the result was zero? That is je. */
+/* Is the branch at @at taken if the result was zero, as je is? */
 static bool is_if_zero(const uint8_t *at)
 {
 	return at[0] == 0x74 || (at[0] == 0x0f && at[1] == 0x84);
 }
 
 /*
- * May the branch at @at be part of clone()? @next: offset of the next instruction. *begins becomes
- * true if the branch leads to where the new thread begins.
+ * May the branch at @at be part of clone()? @next: offset of the instruction after the branch. Sets
+ * *begins to true if the branch leads to where the new thread begins.
  */
 static bool is_branch_on(const struct gap *g, const uint8_t *at, uint32_t next, int64_t imm,
 			 bool *begins)
@@ -90,8 +90,8 @@ static bool is_branch_on(const struct gap *g, const uint8_t *at, uint32_t next, 
 }
 
 /*
- * Does the code of @g consist of the system call, branches on its result, and a return? Then no
- * other instruction moves the stack pointer or writes rax.
+ * Does the code of @g consist of the system call, branches on its result, and a return? If it does,
+ * nothing else moves the stack pointer or writes rax.
  */
 static bool is_clone(const struct gap *g)
 {
@@ -113,7 +113,7 @@ static bool is_clone(const struct gap *g)
 	return false;
 }
 
-/* Is the code between the functions @before and @after small, and may a thread begin in it? */
+/* May the code between the functions @before and @after be the code where a thread begins? */
 static bool is_worth_reading(const struct unwind_rows *rows, const struct unwind_fde *before,
 			     const struct unwind_fde *after)
 {

@@ -7,9 +7,10 @@
 #include "elf/elf_sections.h"
 #include "unwind/prove/code_rows.h"
 
-#define LEAST_BYTES 16		/* a smaller gap between two functions is padding */
-#define MOST_BYTES  (64u << 20) /* the most bytes of a gap that are examined: MKL has 10 MiB */
-#define MOST_TOTAL  (128u << 20)
+#define LEAST_BYTES 16 /* a gap between two functions with fewer bytes is padding */
+/* the most bytes of a gap that are examined; MKL has a gap of 10 MiB */
+#define MOST_BYTES (64u << 20)
+#define MOST_TOTAL (128u << 20)
 
 static int add_gap(key_range_vec *ret, uint32_t start, uint32_t end)
 {

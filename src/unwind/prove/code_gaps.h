@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The gaps: ranges of code that lie between the functions of call frame information. code_rows.c
- * analyses what is in them.
+ * analyses the code in the gaps.
  */
 #ifndef UNWIND_PROVE_CODE_GAPS_H
 #define UNWIND_PROVE_CODE_GAPS_H
@@ -11,7 +11,7 @@
 #include "unwind/rows/rows.h"
 
 /*
- * Appends the gaps in the @n bytes of code at @vaddr. Small gaps, which are padding, and huge ones
+ * Appends the gaps in the @n bytes of code at @vaddr. Small gaps, which are padding, and huge gaps
  * are left out. 0 or -ENOMEM.
  */
 _must_use_ int code_gaps_add(const struct unwind_rows *rows, uint64_t vaddr, uint64_t n,
@@ -24,8 +24,8 @@ _must_use_ int code_gaps_add(const struct unwind_rows *rows, uint64_t vaddr, uin
 void code_gaps_bound(key_range_vec *gaps);
 
 /*
- * Finds the gaps in the executable sections of a file, as code_gaps_bound() leaves them. 0 or
- * -ENOMEM.
+ * Finds the gaps in the executable sections of a file, and then sorts and bounds them as
+ * code_gaps_bound() does. 0 or -ENOMEM.
  */
 _must_use_ int code_gaps_find(struct elf_file *f, const struct unwind_rows *rows,
 			      key_range_vec *ret);

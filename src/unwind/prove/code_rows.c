@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes rows from instructions, where there is no call frame information; see code_rows.h. */
+/*
+ * Makes rows by analysing instructions, for code without call frame information; see code_rows.h.
+ */
 #include "unwind/prove/code_rows.h"
 
 #include "base/error.h"
@@ -14,20 +16,20 @@
 
 /*
  * The calls in a file show where functions begin. Calls are only searched if the file has at least
- * this many bytes of code without call frame information. If it has fewer, they are just the start
- * and end code that every library has.
+ * this many bytes of code without call frame information. Fewer bytes are just the start and end
+ * code that every library has.
  */
 #define WORTH_CALLERS 4096
 
 /*
- * How many passes over the gaps look_elsewhere() makes. Each pass analyses the functions that were
- * found to be called. musl needs two passes.
+ * How many passes over the gaps look_elsewhere() makes at most. Each pass analyses the functions
+ * that were found to be called. musl needs two passes.
  */
 #define PASSES 3
 
 /*
- * A piece of code may have this many instructions examined, and one more for each byte of the
- * piece. MKL needs 0.4 for each byte.
+ * How many instructions krait may examine in a piece of code, in addition to one for each byte of
+ * the piece. MKL needs 0.4 for each byte.
  */
 #define BUDGET_LEAST 4096
 
@@ -44,10 +46,12 @@ struct finder {
 	const struct unwind_rows *rows;
 	struct code_starts starts;
 	const key_range_vec *gaps;
-	key_vec called;	   /* offsets of called functions that still have to be analysed */
-	key_vec elsewhere; /* offsets of called functions that lie in other gaps */
-	bool named;	   /* the file has a .symtab, so functions begin only where .starts says */
-	bool tail_jumps;   /* code_region.tail_jumps of the regions to be analysed */
+	key_vec called; /* offsets of called functions that still have to be analysed */
+	/* offsets of called functions that lie in a gap other than the one that is analysed */
+	key_vec elsewhere;
+	/* the file has a .symtab, so functions begin only at offsets in .starts */
+	bool named;
+	bool tail_jumps; /* code_region.tail_jumps of the regions to be analysed */
 	unwind_range_vec ranges;
 	VEC(struct unwind_fde) functions;
 	struct elf_symbol no_return[ARRAY_SIZE(no_return)];
@@ -56,8 +60,8 @@ struct finder {
 };
 
 /*
- * Is the stack at offset @key as at a function's start? True if call frame information says so, or
- * if a function begins there, in another gap.
+ * Is the stack at offset @key as it is at a function's start? It is if call frame information says
+ * so, or if a function begins at @key, in another gap.
  */
 static bool is_start(void *ctx, uint32_t key)
 {
@@ -99,9 +103,9 @@ static bool is_padded(const struct code_region *r, uint32_t key)
 }
 
 /*
- * Analyses functions that nothing names (in a stripped file). krait looks for such a function after
- * another one, at the next multiple of ALIGNMENT. After a function that isn't understood, the next
- * function can't be found.
+ * Analyses functions whose starts nothing tells (in a stripped file). krait looks for such a
+ * function behind another function, at the next multiple of ALIGNMENT. Behind a function that krait
+ * doesn't understand, no further function can be found.
  */
 static int guess(struct finder *s, struct code_region *r)
 {
@@ -164,7 +168,7 @@ static int note_call(void *ctx, uint32_t key)
 	return vec_push(&s->called, key);
 }
 
-/* Analyses functions in @r that are called, the functions that these call, and so on. */
+/* Analyses functions in @r that other functions call, the functions that these call, and so on. */
 static int try_called(struct finder *s, struct code_region *r)
 {
 	int ret = 0;
@@ -185,7 +189,7 @@ static int try_called(struct finder *s, struct code_region *r)
 	return ret;
 }
 
-/* Finds where musl makes threads and processes, and treats that code as functions. */
+/* Finds the code by which musl makes threads and processes, and treats that code as functions. */
 static int find_musl(struct finder *s, struct code_region *r)
 {
 	uint32_t from = r->start, at, len;
@@ -212,7 +216,7 @@ static void mark(struct code_region *r, const key_vec *keys, uint16_t as)
 
 /*
  * Analyses the functions that begin at the offsets @keys, and the functions that these call.
- * @again: @r was already analysed, from other starts.
+ * @again: @r was already analysed, from other starts of functions.
  */
 static int read_region(struct finder *s, struct code_region *r, const key_vec *keys, bool again)
 {
@@ -228,7 +232,10 @@ static int read_region(struct finder *s, struct code_region *r, const key_vec *k
 	return ret || s->named || again ? ret : guess(s, r);
 }
 
-/* Analyses the functions in @gap, a range without call frame information. */
+/*
+ * Analyses functions in @gap, a range without call frame information. @keys: offsets where they
+ * begin. @again: as for read_region().
+ */
 static int look_into(struct finder *s, const struct key_range *gap, const key_vec *keys, bool again)
 {
 	uint32_t start = gap->start, end = gap->end;
@@ -262,7 +269,10 @@ static bool has_any(const key_vec *keys, const struct key_range *gap)
 	return at < keys->v + keys->n && *at < gap->end;
 }
 
-/* Analyses functions that are called from other gaps, the functions that these call, and so on. */
+/*
+ * Analyses functions that are called from gaps other than their own, the functions that these call,
+ * and so on.
+ */
 static int look_elsewhere(struct finder *s)
 {
 	int r = 0;
@@ -290,8 +300,8 @@ static int by_range(const void *a, const void *b)
 
 /*
  * Sorts the ranges and makes them disjoint. (Functions may share code.) If two ranges that overlap
- * have different rules, the code from where they overlap to the end of the longer range gets no
- * rule.
+ * have different rules, no rule is given to the code from the beginning of the overlap to the end
+ * of the longer range.
  */
 static void settle(unwind_range_vec *ranges)
 {
@@ -325,7 +335,9 @@ static int by_fde(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Adds the analysed functions to @rows. A function that overlaps another one is left out. */
+/*
+ * Adds the functions that were analysed to @rows. Leaves out a function that overlaps another one.
+ */
 static int merge_functions(struct finder *s, struct unwind_rows *rows)
 {
 	size_t n = 0;
@@ -344,7 +356,7 @@ static int merge_functions(struct finder *s, struct unwind_rows *rows)
 	return 0;
 }
 
-/* Analyses all @gaps, with the starts of functions in @s->starts. */
+/* Analyses the code in all @gaps. Functions begin at the offsets s->starts. */
 static int look_into_all(struct finder *s, const key_range_vec *gaps, struct unwind_rows *rows)
 {
 	int r = 0;
@@ -429,7 +441,7 @@ static bool is_no_start(void *ctx, uint32_t key)
 	return false;
 }
 
-/* Returns where the last examined instruction ends. */
+/* Returns the offset at which the last examined instruction of @r ends. */
 static uint32_t seen_until(const struct code_region *r)
 {
 	uint32_t end = r->start;

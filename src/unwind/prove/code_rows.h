@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Makes unwind rows for code without call frame information: assembly (OpenBLAS, MKL), and
- * libraries that are built without it (musl). Functions begin where symbols, pointers in
- * relocations and calls say so. In the rest of the code, functions are looked for after padding.
- * x86-64 only: aarch64 needs a decoder (x86_insn.h), the effects of its instructions (x86_state.h),
- * and the flow through a function (x86_flow.h).
+ * libraries that are built without call frame information (musl). Symbols, pointers in relocations
+ * and calls show where functions begin. In the rest of the code, krait looks for functions after
+ * padding. x86-64 only: for aarch64, krait would need a decoder (x86_insn.h), the effects of its
+ * instructions (x86_state.h), and the flow through a function (x86_flow.h).
  */
 #ifndef UNWIND_PROVE_CODE_ROWS_H
 #define UNWIND_PROVE_CODE_ROWS_H
@@ -22,8 +22,8 @@
 uint64_t code_rows_bytes(struct elf_file *f, const struct unwind_rows *rows);
 
 /*
- * Adds rows that the instructions prove to @rows, which come from call frame information. 0 or
- * -errno + message.
+ * Adds rows to @rows, which has the rows from call frame information. The new rows are proven from
+ * instructions. 0 or -errno + message.
  */
 _must_use_ int code_rows_add(struct elf_file *f, struct unwind_rows *rows);
 
@@ -36,17 +36,18 @@ struct code_memory {
 
 /*
  * Adds rows as code_rows_add() does, but for x86-64 code in the @n ranges of memory @code.
- * Functions begin at the @n_starts addresses @starts and nowhere else. @tail_jumps: as in struct
- * code_region. 0 or -ENOMEM.
+ * Functions begin only at the @n_starts addresses @starts. @tail_jumps: as in struct code_region. 0
+ * or -ENOMEM.
  */
 _must_use_ int code_rows_add_memory(const struct code_memory *code, size_t n,
 				    const uint64_t *starts, size_t n_starts, bool tail_jumps,
 				    struct unwind_rows *rows);
 
 /*
- * Makes the rows of one function that may begin where @code does, which is a guess
- * (docs/decisions/0011). The rows hold only as long as all bytes of the function stay the same
- * (.guarded). If nothing can be proven, there are no rows. @rows: all zero at first. 0 or -ENOMEM.
+ * Makes the rows of the function that begins where @code does. That a function begins there is only
+ * a guess (docs/decisions/0011). The rows hold only as long as all bytes of the function stay the
+ * same (.guarded). If nothing can be proven, there are no rows. @rows: all zero at first. 0 or
+ * -ENOMEM.
  */
 _must_use_ int code_rows_guess(const struct code_memory *code, struct unwind_rows *rows);
 

@@ -37,8 +37,8 @@ static int add(const struct starts *s, key_vec *to, uint64_t vaddr)
 
 /*
  * Does a function begin at symbol @sym? Local symbols without a type are labels within functions. A
- * .cold symbol is the part of a function that GCC and clang put elsewhere. It begins with the frame
- * of that function.
+ * .cold symbol is the part of a function that GCC and clang put elsewhere. The stack at its
+ * beginning isn't as at a function's start, but as within that function.
  */
 static bool is_function(const char *name, const struct elf_symbol *sym)
 {
@@ -55,7 +55,10 @@ static int add_symbol(const char *name, const struct elf_symbol *sym, void *arg)
 	return is_function(name, sym) ? add(s, &s->ret->certain, sym->value) : 0;
 }
 
-/* Adds addresses from tables of functions (OpenBLAS has one for each processor). */
+/*
+ * Adds as starts of functions the addresses that tables of functions have (OpenBLAS has a table for
+ * each processor).
+ */
 static int add_pointers(struct starts *s, struct elf_file *f)
 {
 	Elf_Scn *scn = NULL;
@@ -106,8 +109,8 @@ static bool may_call(const struct starts *s, uint32_t start, const uint8_t *byte
 }
 
 /*
- * Adds what the function at @start calls or jumps to. Adds nothing if one of its instructions can't
- * be decoded.
+ * Adds as starts the targets of the calls and jumps of the function at @start. Adds nothing if one
+ * of the function's instructions can't be decoded.
  */
 static int add_called(struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
 {

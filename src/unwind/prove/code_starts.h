@@ -12,10 +12,10 @@ struct key_range {
 };
 typedef VEC(struct key_range) key_range_vec;
 
-/* Tells whether offset @key is in one of the ranges @v, which ascend. */
+/* Tells whether offset @key is in one of the ranges @v, which are in ascending order. */
 bool key_range_vec_has(const key_range_vec *v, uint64_t key);
 
-/* Offsets (address - rows' base) where functions begin; ascending, each once. */
+/* Offsets (address - rows' base) where functions begin, in ascending order, without duplicates. */
 struct code_starts {
 	key_vec all;
 	/*
@@ -27,8 +27,8 @@ struct code_starts {
 void code_starts_fini(struct code_starts *s);
 
 /*
- * Adds the offsets *@keys, in any order, to .certain. After that, *@keys has only the offsets that
- * are new in .certain, ascending, each once. 0 or -ENOMEM.
+ * Adds the offsets *@keys, in any order, to .certain. After the call, *@keys has only the offsets
+ * that are new in .certain, in ascending order, without duplicates. 0 or -ENOMEM.
  */
 _must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
 
@@ -36,16 +36,16 @@ _must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
  * Finds the starts that a file names. Symbols of functions, and global symbols without a type
  * (assembly), are certain starts. Targets of relative relocations in executable memory, and
  * beginnings of executable sections, aren't certain. @calls: also searches the functions that have
- * call frame information (some ms a MB). What they call is added as certain, what they jump to as
- * not certain. Only starts @within the ranges (ascending) count. *@ret: all zero at first. 0 or
- * -ENOMEM.
+ * call frame information (some ms a MB). Functions that these functions call are certain starts;
+ * targets of their jumps aren't certain. Only starts in the ranges @within (ascending) count.
+ * *@ret: all zero at first. 0 or -ENOMEM.
  */
 _must_use_ int code_starts(struct elf_file *f, const struct unwind_rows *rows,
 			   const key_range_vec *within, bool calls, struct code_starts *ret);
 
 /*
- * Makes *@ret, as code_starts() does, of the @n addresses @vaddrs, which are in any order. All of
- * them are certain.
+ * Fills *@ret, as code_starts() does, but with the @n addresses @vaddrs, which are in any order.
+ * All of these starts are certain.
  */
 _must_use_ int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base,
 				const key_range_vec *within, struct code_starts *ret);

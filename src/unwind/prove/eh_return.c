@@ -3,14 +3,15 @@
  * Finds the instructions by which a function of libgcc leaves for another frame; see eh_return.h.
  * At the function's end GCC sets the other frame's stack pointer by `mov %rcx,%rsp`, where the CFA
  * is rcx + 8, and jumps or returns into that frame. The last two calls before that are to
- * uw_install_context_1(), which overwrites the saved registers, and to the debugger's hook. This
- * holds for libgcc from GCC 4 to 16. If a function looks different, krait believes no part of it.
+ * uw_install_context_1(), which overwrites the saved registers, and to the debugger's hook. All
+ * this is so in libgcc from GCC 4 to 16. If a function has other code, krait believes nothing of
+ * this about it.
  *
- * Earlier the function handed its return address to uw_init_context_1(). That keeps the address in
- * a context, the first argument of uw_init_context_1() and of uw_install_context_1(), where it can
- * be found until the hook returns. After that, the address at which the other frame continues is
- * written to the stack, over the return address of a frame further out. The caller's rbp and rbx
- * aren't kept anywhere.
+ * Earlier the function handed its return address to uw_init_context_1(). uw_init_context_1() keeps
+ * the address in a context, the first argument of uw_init_context_1() and of
+ * uw_install_context_1(), where it can be found until the hook returns. After that, the address at
+ * which the other frame continues is written to the stack, over the return address of a frame
+ * further out. The caller's rbp and rbx aren't kept anywhere.
  */
 #include "unwind/prove/eh_return.h"
 
@@ -20,9 +21,9 @@
 
 #define DWARF_CX 2
 #define DWARF_BP 6
-/* the most bytes of a function that is examined; the largest such function has 1,000 */
+/* a function with more bytes isn't examined; the largest such function has 1,000 */
 #define FUNCTION_MAX 8192
-/* how many functions of a file are examined at most; libgcc has 4 that matter */
+/* how many functions of a file are examined at most; libgcc has 4 that leave for another frame */
 #define LOOKED_AT 64
 
 /* Offset of `cfa` in libgcc's struct _Unwind_Context (unwind-dw2.c), after 18 registers. */
@@ -38,9 +39,12 @@ struct call {
 struct look {
 	const uint8_t *code;
 	uint32_t n;
-	/* .st: what is known now; .body: what was known at the last call or branch */
+	/*
+	 * .st: what is known at the present instruction; .body: what was known at the last call or
+	 * branch
+	 */
 	struct code_state st, body;
-	/* .last: the last call that was met; .before: the call before .last */
+	/* .last: the last call so far; .before: the call before .last */
 	struct call before, last;
 	bool ra_in_dx;
 	int64_t context; /* offset from the CFA, of the context with the return address; 0 = not
@@ -82,8 +86,8 @@ static void step(struct look *l, uint32_t at, const struct x86_insn *insn)
 		l->body = l->st;
 	if (insn->kind == X86_RET || insn->kind == X86_JUMP || insn->kind == X86_TRAP)
 		/*
-		 * the next instruction is reached only by a jump from the function's body, so the
-		 * body's state holds there
+		 * only a jump from the function's body leads to the next instruction, so the state
+		 * of the body holds there
 		 */
 		l->st = l->body;
 	else if (code_state_step(&l->st, insn, at))
@@ -110,8 +114,8 @@ static bool look(struct look *l, uint32_t leave)
 }
 
 /*
- * Returns where the jump or return ends that follows `mov %rcx,%rsp` at @at; 0: there is no such
- * code.
+ * Returns the offset where the jump or return ends that follows the `mov %rcx,%rsp` at @at; 0:
+ * neither follows.
  */
 static uint32_t find_end(const struct look *l, uint32_t at)
 {
@@ -190,7 +194,8 @@ static struct part part_of(struct elf_file *f, const struct unwind_rows *rows,
 	end = find_end(&l, leave - fde->start);
 	if (!end)
 		return ret;
-	ret.start = fde->start + l.before.at + 1; /* up to the call l.before, the rows are right */
+	/* before and during the call l.before the rows are right */
+	ret.start = fde->start + l.before.at + 1;
 	ret.behind = fde->start + l.last.end;
 	ret.end = fde->start + end;
 	kept_rule(&l, unwind_rows_find(rows, rows->base + ret.start), &ret.rule);
@@ -211,8 +216,8 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 		if (!fde)
 			continue;
 		/*
-		 * in two places the function leaves for another frame, so krait believes neither
-		 * place
+		 * the function leaves for another frame in two places, so krait believes that of
+		 * neither place
 		 */
 		if (last && last->start >= fde->start) {
 			*last = whole(fde);
@@ -228,7 +233,7 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 
 typedef VEC(struct unwind_row) row_vec;
 
-/* Appends a row. If @v has a row that begins at offset @key already, replaces that row. */
+/* Appends a row to @v. If @v already has a row that begins at offset @key, replaces that row. */
 static int put(row_vec *v, uint32_t key, uint32_t rule)
 {
 	if (v->n && v->v[v->n - 1].key == key)
@@ -238,7 +243,7 @@ static int put(row_vec *v, uint32_t key, uint32_t rule)
 	return vec_push(v, (struct unwind_row){key, rule});
 }
 
-/* Replaces the rows of @parts, which ascend and don't overlap. */
+/* Replaces the rows of the parts of functions in @parts, which ascend and don't overlap. */
 static int replace(struct unwind_rows *rows, struct rule_numbers *numbers, const part_vec *parts,
 		   row_vec *ret)
 {

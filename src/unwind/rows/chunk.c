@@ -9,7 +9,10 @@
 
 _Static_assert(sizeof(struct space_chunk) == sizeof(struct unwind_chunk), "both are chunks");
 
-/* The functions of the evaluation loop that don't end before the entry that was added last. */
+/*
+ * The rest of the functions that belong to the evaluation loop: those that end after the entry that
+ * was added last.
+ */
 struct eval {
 	const struct unwind_fde *fde;
 	size_t n;

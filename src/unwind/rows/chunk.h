@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Fills the chunks of abi/unwind.h with a file's rows, as a search tree, or with a process's
- * mappings. The caller decides where chunks are kept, in the kernel's maps or in krait's own
+ * mappings. The caller decides where it keeps chunks: in the kernel's maps or in krait's own
  * memory.
  */
 #ifndef UNWIND_ROWS_CHUNK_H
@@ -10,8 +10,8 @@
 #include "unwind/rows/rows.h"
 
 /*
- * The lowest level of a file's search tree: its rows. unwind_entries_number() turns .rule into the
- * value of a row.
+ * The lowest level of a file's search tree: its rows. At first .rule is an index;
+ * unwind_entries_number() replaces it by a number.
  */
 struct unwind_entries {
 	VEC(struct unwind_row) list;
@@ -20,8 +20,8 @@ struct unwind_entries {
 };
 
 /*
- * Makes entries of @rows; the first entry has offset 0, and values are indexes into @rows->rules.
- * Each function begins with an entry of its own, even if the rule stays the same: a stack names a
+ * Makes entries of @rows; the first entry has offset 0, and .rule is an index in @rows->rules. Each
+ * function begins with an entry of its own, even if the rule stays the same: a stack names a
  * function's code by the address of an entry. @eval: @n_eval functions, ascending, whose entries
  * are marked UNWIND_EVAL. 0 or -ENOMEM; unwind_entries_fini() in every case.
  */
@@ -30,7 +30,7 @@ _must_use_ int unwind_entries_make(const struct unwind_rows *rows, const struct 
 void unwind_entries_fini(struct unwind_entries *e);
 #define _cleanup_unwind_entries_ _cleanup_(unwind_entries_fini)
 
-/* Replaces i, the index of a rule, by @number[i] in all entries. */
+/* Replaces .rule, the index i of a rule, by @number[i] in all entries. */
 void unwind_entries_number(struct unwind_entries *e, const uint32_t *number);
 
 struct unwind_tree_size {
@@ -44,13 +44,16 @@ struct unwind_tree_size unwind_tree_size(size_t n);
 typedef int unwind_put_fn(void *ctx, const struct unwind_chunk *chunk, uint32_t *number);
 
 /*
- * Writes the tree over @e, its lowest level first; @e is used up. Sets *ret, except .used. 0;
- * -errno of @put; -ENOMEM; -E2BIG: the tree needs more than UNWIND_LEVELS levels.
+ * Writes the search tree over the entries @e, its lowest level first, and overwrites @e. Sets all
+ * of *ret except .used. 0; -errno of @put; -ENOMEM; -E2BIG: the tree needs more than UNWIND_LEVELS
+ * levels.
  */
 _must_use_ int unwind_tree_write(struct unwind_entries *e, unwind_put_fn *put, void *ctx,
 				 struct unwind_table *ret);
 
-/* Reads the chunk that was stored as the @i-th. 0 or -errno. */
+/*
+ * Reads chunk @i, counted in the order in which unwind_tree_write() stored the chunks. 0 or -errno.
+ */
 typedef int unwind_get_fn(void *ctx, size_t i, struct unwind_chunk *chunk);
 
 /*

@@ -16,7 +16,10 @@ struct joined {
 	struct unwind_rows *ret;
 };
 
-/* Finds the offsets of the addresses [start, end); false if these aren't in one range of code. */
+/*
+ * Finds the offsets of the addresses [start, end). False: the addresses aren't in a single range of
+ * code.
+ */
 static bool find_keys(const struct joined *j, uint64_t start, uint64_t end, uint32_t *from,
 		      uint32_t *to)
 {
@@ -50,8 +53,9 @@ static int add_file(struct joined *j, const struct unwind_rows *file)
 }
 
 /*
- * Adds an entry of one byte at the beginning of each range of code. A stack names code that has no
- * entry by the end of the entry before it. With these entries, that end lies in the same range.
+ * Adds an entry of one byte at the beginning of each range of code. In a stack, code that has no
+ * entry gets its name by the end of the entry before it. With the entries that this function adds,
+ * that end lies in the same range as the code.
  */
 static int add_beginnings(struct joined *j)
 {
@@ -81,7 +85,7 @@ static int by_fde(const void *a, const void *b)
 	return (x->end > y->end) - (x->end < y->end);
 }
 
-/* Sorts the functions. Of functions that begin at the same offset only one is kept. */
+/* Sorts the functions. Keeps only one of the functions that begin at the same offset. */
 static void sort_functions(struct unwind_rows *rows)
 {
 	size_t kept = 0;

@@ -38,7 +38,8 @@ static int merge(struct merged *m, const unwind_range_vec *ranges)
 		if (!r)
 			r = add(m, range->start, rule);
 		/*
-		 * The rows before the merge have no rule for the range, so no row begins within it.
+		 * before the merge there was no rule for the range, so none of those rows begins
+		 * within it
 		 */
 		if (!r)
 			r = add(m, range->end, 0);

@@ -68,8 +68,9 @@ static bool is_cut(const struct code_region *r, uint32_t key, uint8_t len)
 }
 
 /*
- * Does the call @insn, which ends at @next, return? Not if only padding follows up to another
- * function: compilers put a call that never returns last (abort(), a stack protector's).
+ * Does the call @insn, which ends at @next, return? It doesn't if only padding comes between the
+ * call and another function: compilers put a call that never returns (of abort(), or by a stack
+ * protector) at a function's end.
  */
 static bool comes_back(const struct flow *f, uint32_t next, const struct x86_insn *insn)
 {
@@ -114,7 +115,10 @@ static int add_leader(struct flow *f, uint32_t key)
 	return *flow_info(f, key) & VISITED ? 0 : vec_push(&f->todo, key);
 }
 
-/* Notes the instruction at offset @key as part of the function; false: it can't be decoded. */
+/*
+ * Notes the instruction at offset @key as part of the function. False: the instruction can't be
+ * decoded.
+ */
 static bool visit(struct flow *f, uint32_t key, struct x86_insn *insn)
 {
 	uint16_t *at = flow_info(f, key);
@@ -144,8 +148,8 @@ static uint32_t function_end(const struct flow *f)
 }
 
 /*
- * Adds the targets of a jump table. If its size isn't known, the first entry that leads out of the
- * function belongs to another table already.
+ * Adds the targets of a jump table. If the table's size isn't known, the first entry that leads out
+ * of the function counts as the beginning of another table.
  */
 static int add_targets(struct flow *f, const struct code_table *table, struct code_switch *sw)
 {
@@ -184,7 +188,7 @@ static bool is_tail_jump(const struct flow *f, const struct code_run *run, uint3
 		return false;
 	at += *at == 0x3e;	    /* skips the prefix notrack */
 	at += (*at & 0xf0) == 0x40; /* REX */
-	/* only jmp *%reg is wanted, not a jump through memory */
+	/* the jump must be jmp *%reg, not a jump through memory */
 	if (at[0] != 0xff || (at[1] & 0xf8) != 0xe0)
 		return false;
 	bytes = f->r->bytes + (run->start - f->r->start);
@@ -215,8 +219,8 @@ static int follow_table(struct flow *f, const struct code_run *run, uint32_t jum
 }
 
 /*
- * Follows @insn, the last instruction of @run. *@on: the next instruction may be executed after
- * @insn.
+ * Follows @insn, the last instruction of @run. Sets *@on if the instruction after @insn may be
+ * executed next.
  */
 static int follow(struct flow *f, const struct code_run *run, const struct x86_insn *insn, bool *on)
 {
@@ -275,7 +279,7 @@ int flow_discover(struct flow *f)
 
 	while (!r && !f->why && f->todo.n)
 		r = run(f, f->todo.v[--f->todo.n]);
-	/* .todo still has offsets if the analysis gave the function up */
+	/* if the analysis of the function was given up, .todo still has offsets */
 	vec_foreach(key, &f->todo)
 		*flow_info(f, *key) &= ~LEADER;
 	if (r || f->why)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The first pass of x86_flow.c. Finds which instructions a function has, in runs without gaps, and
- * where its jumps lead. This is a pass of its own, because it doesn't need what is known of
+ * where its jumps lead. This is a pass of its own, because it doesn't need to know the values of
  * registers.
  */
 #ifndef UNWIND_X86_X86_DISCOVER_H
@@ -62,7 +62,7 @@ struct flow {
 	VEC(uint32_t) todo;
 	VEC(struct code_run) runs;
 	VEC(struct code_switch) switches;
-	VEC(uint32_t) targets; /* offsets that jumps through tables lead to */
+	VEC(uint32_t) targets; /* offsets to which jumps through tables lead */
 	VEC(struct code_block) blocks;
 };
 
@@ -92,7 +92,10 @@ uint32_t flow_target(struct flow *f, uint32_t next, const struct x86_insn *insn)
 /* Tells whether @next, the instruction after @insn, can be executed after @insn. */
 bool flow_goes_on(const struct flow *f, uint32_t next, const struct x86_insn *insn);
 
-/* Finds the runs and the switches of the function. 0 or -ENOMEM; .why: why they can't be known. */
+/*
+ * Finds the runs of instructions and the jump tables (code_switch) of the function. 0 or -ENOMEM.
+ * If they can't be known, .why says why.
+ */
 _must_use_ int flow_discover(struct flow *f);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Follows a function's instructions; see x86_flow.h. Three passes: find all instructions, in runs
- * without gaps (x86_discover.c); compute what is known at the start of each block, until nothing
- * changes any more; find the blocks from which the function's end is reached.
+ * Follows a function's instructions; see x86_flow.h. There are three passes. The first finds all
+ * instructions, in runs without gaps (x86_discover.c). The second computes what is known at the
+ * start of each block, until nothing changes any more. The third finds the blocks from which the
+ * function's end is reached.
  */
 #include "unwind/x86/x86_flow.h"
 
@@ -50,7 +51,7 @@ static void connect_switch(const struct flow *f, struct code_block *b)
 	b->n = f->switches.v[n - 1].n;
 }
 
-/* Sets which blocks come after @b. */
+/* Sets .next of @b: which blocks come after it. */
 static void connect(struct flow *f, struct code_block *b)
 {
 	struct x86_insn insn;
@@ -152,8 +153,8 @@ static int solve(struct flow *f)
 }
 
 /*
- * Sets .exits of the blocks that lead to an end of the function. An end proves only the rules of
- * these blocks.
+ * Sets .exits of the blocks that lead to an end of the function. The end of a function proves only
+ * the rules of blocks that lead to it.
  */
 static void spread_exits(struct flow *f)
 {
@@ -176,8 +177,8 @@ static void spread_exits(struct flow *f)
 }
 
 /*
- * Accepts a function that never ends. Its rules are proven by no end, but are believed because a
- * function certainly begins here.
+ * Accepts a function that never ends. No end proves its rules, but they are believed if a function
+ * certainly begins at its start.
  */
 static void let_endless_be(struct flow *f)
 {
@@ -218,7 +219,8 @@ static int tell_call(const struct flow *f, const struct x86_insn *insn, uint32_t
 	if (f->r->calls && insn->kind == X86_LEA_RIP)
 		return f->r->calls(f->r->ctx, end + (uint32_t)insn->disp);
 	if (!f->r->calls || insn->kind != X86_CALL || !insn->imm)
-		return 0; /* a call of the next instruction only gets that instruction's address */
+		/* such a call of the next instruction only gets that instruction's address */
+		return 0;
 	return f->r->calls(f->r->ctx, end + (uint32_t)insn->imm);
 }
 

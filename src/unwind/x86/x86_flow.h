@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out from the instructions of a function how it is unwound. Every way through it is followed
- * from its start. A rule is given only where all ways agree, and only if it is proven at each end
- * of the function: there the stack pointer must be where it was at the start. Why this can't be
- * wrong: docs/decisions/0011.
+ * Finds out from the instructions of a function how it is unwound. Every way through the function
+ * is followed from its start. An instruction gets a rule only if all ways to it agree, and only if
+ * each end of the function proves the rule: there the stack pointer must be where it was at the
+ * start. docs/decisions/0011 says why this can't be wrong.
  */
 #ifndef UNWIND_X86_X86_FLOW_H
 #define UNWIND_X86_X86_FLOW_H
@@ -16,29 +16,32 @@
 struct code_region {
 	const uint8_t *bytes;
 	uint32_t start, end; /* offsets (address - rows' base); end exclusive */
-	/* for each byte of the code; at first 0 or CODE_*; x86_discover.c adds further bits */
+	/*
+	 * 16 bits for each byte of the code: at first 0 or CODE_*; x86_discover.c adds further bits
+	 */
 	uint16_t *info;
-	/* For x86_discover.c: between offsets .bare and .bare_end no function begins. */
+	/* x86_discover.c sets these: no function begins between offsets .bare and .bare_end */
 	uint32_t bare, bare_end;
 	uint64_t budget; /* how many instructions may still be examined, so that time is bounded */
 	/* Tells whether a function begins at offset @key, which is outside of this region. */
 	bool (*is_start)(void *ctx, uint32_t key);
 	/*
-	 * Reads memory that is never written, at offset @key; returns how many of @n bytes there
-	 * are. May be NULL.
+	 * Reads @n bytes at offset @key, if they are in memory that is never written. Returns how
+	 * many bytes were read. May be NULL.
 	 */
 	size_t (*read)(void *ctx, int64_t key, void *ret, size_t n);
 	/* Tells whether the function at offset @key never returns. May be NULL. */
 	bool (*never_returns)(void *ctx, uint32_t key);
 	/*
 	 * Called if a function whose analysis succeeded calls the function at offset @key, or takes
-	 * its address. 0, or an error that ends everything. May be NULL.
+	 * its address. Returns 0, or an error that ends the analysis of all functions. May be NULL.
 	 */
 	int (*calls)(void *ctx, uint32_t key);
 	void *ctx;
 	/*
-	 * true: a jump to the address in a register leads to another function, with the stack as at
-	 * the start of this one (LLVM's preserve_none, which saves nothing for the caller)
+	 * true: a jump to the address in a register leads to another function, and the stack is as
+	 * at the jumping function's start (LLVM's preserve_none, which saves nothing for the
+	 * caller)
 	 */
 	bool tail_jumps;
 };
@@ -81,8 +84,9 @@ uint32_t code_flow_padding_end(const struct code_region *r, uint32_t key);
 bool code_flow_seen(const struct code_region *r, uint32_t key);
 
 /*
- * Search from offset @key on. code_flow_seen_end(): the first byte that belongs to no examined
- * instruction. code_flow_next_seen(): the first examined instruction, or the end of the region.
+ * Both search from offset @key on. code_flow_seen_end() returns the first byte that belongs to no
+ * examined instruction; code_flow_next_seen() the first examined instruction, or the end of the
+ * region.
  */
 uint32_t code_flow_seen_end(const struct code_region *r, uint32_t key);
 uint32_t code_flow_next_seen(const struct code_region *r, uint32_t key);

@@ -22,7 +22,7 @@ static int64_t number(struct x86_decode *d, unsigned bytes)
 				    : (int64_t)(v << (64 - 8 * bytes)) >> (64 - 8 * bytes);
 }
 
-/* Reads the prefixes before the opcode; a REX counts only right before the opcode. */
+/* Reads the prefixes before the opcode; a REX prefix counts only right before the opcode. */
 static uint8_t read_prefixes(struct x86_decode *d)
 {
 	for (;;) {
@@ -137,7 +137,10 @@ static void read_modrm(struct x86_decode *d)
 		d->disp_bytes = 4;
 	}
 	d->disp = (int32_t)number(d, d->disp_bytes);
-	/* Small displacements of EVEX count in elements; such operands aren't needed here. */
+	/*
+	 * Small displacements of EVEX count in elements of a vector. Operands with them aren't
+	 * needed.
+	 */
 	if (d->addr32 || d->segment || (d->form == X86_EVEX && d->disp_bytes == 1))
 		d->base = X86_NO_REG;
 }

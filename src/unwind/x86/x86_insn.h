@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decodes one x86-64 instruction: its length, the general registers that it may change, and exactly
- * what it does if it moves the stack pointer or saves registers. Encodings: Intel SDM volume 2,
- * chapter 2 and appendix A; AMD APM volume 3 (XOP). Bytes are hostile.
+ * Decodes one x86-64 instruction: its length, the general registers that it may change, and, if it
+ * moves the stack pointer or saves registers, exactly what it does. Encodings: Intel SDM volume 2,
+ * chapter 2 and appendix A; AMD APM volume 3 (XOP). The bytes may be hostile.
  */
 #ifndef UNWIND_X86_X86_INSN_H
 #define UNWIND_X86_X86_INSN_H
 
 #include "base/util.h"
 
-/* Hardware numbers of general registers; as bits: 1 << number. */
+/* Hardware numbers of general registers. A set of registers has the bits 1 << number. */
 enum x86_reg {
 	X86_AX,
 	X86_CX,
@@ -68,7 +68,10 @@ struct x86_insn {
 	uint8_t base;
 	/* with X86_PLAIN: how many bytes the instruction writes to its operand in memory */
 	uint8_t stores;
-	/* registers, 1 << number each, that may change, also by what .kind says */
+	/*
+	 * registers that the instruction may change, as bits 1 << number; includes the register
+	 * that .kind says
+	 */
 	uint16_t writes;
 	int32_t disp;
 	/*
@@ -79,8 +82,9 @@ struct x86_insn {
 };
 
 /*
- * Decodes the first of @n bytes. False: @n is too small, or it is an instruction that ordinary
- * programs don't execute (privileged, obsolete, 16-bit control flow, APX, or unknown).
+ * Decodes the first of @n bytes. Decodes one instruction. False: @n is too small, or the
+ * instruction is one that ordinary programs don't execute (privileged, obsolete, 16-bit control
+ * flow, APX, or unknown).
  */
 _must_use_ bool x86_decode(const uint8_t *bytes, size_t n, struct x86_insn *ret);
 

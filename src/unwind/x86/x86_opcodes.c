@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opcodes: what follows them, and which general registers they may change (Intel SDM volume 2,
- * appendix A; AMD APM volume 3, appendix A). Vector registers don't matter here. An opcode that
- * isn't in a table is refused.
+ * Tables of opcodes: which bytes follow an opcode, and which general registers it may change (Intel
+ * SDM volume 2, appendix A; AMD APM volume 3, appendix A). Vector registers don't matter to krait.
+ * An opcode that isn't in a table is refused.
  */
 #include "unwind/x86/x86_opcodes.h"
 
@@ -90,8 +90,8 @@ static bool scalar(const struct x86_decode *d)
 }
 
 /*
- * Flags of opcodes that follow 0F. After VEX and EVEX, conversions to integers and moves to general
- * registers differ.
+ * Flags of opcodes that follow 0F. With VEX and EVEX, conversions to integers and moves to general
+ * registers have other flags.
  */
 static uint32_t map1(const struct x86_decode *d)
 {
@@ -249,7 +249,7 @@ static uint32_t groups_0f(const struct x86_decode *d, uint32_t flags)
 	switch (d->op) {
 	case 0x01:
 		return group7(d);
-	case 0x1e: /* no-operation hints; except rdssp, which writes a register */
+	case 0x1e: /* hints that do nothing, except rdssp, which writes a register */
 		return d->rep == 0xf3 && d->mod == 3 && d->ext == 1 ? RM : flags;
 	case 0xae: /* rdfsbase, rdgsbase; programs don't use wrfsbase */
 		if (d->mod != 3 || !d->rep || (d->rep == 0xf3 && d->ext == 5)) /* incssp */
@@ -314,7 +314,7 @@ uint32_t x86_group_flags(const struct x86_decode *d, uint32_t flags)
 	return d->map ? groups_0f(d, flags) : groups(d, flags);
 }
 
-/* Returns the bit of register @reg as an operand of an instruction with @flags. */
+/* Returns the bit of register @reg, the operand of an instruction with flags @flags. */
 static uint16_t bit(const struct x86_decode *d, uint32_t flags, uint8_t reg)
 {
 	return (uint16_t)(1u << ((flags & X86_BYTE) && !d->rex && reg >= 4 && reg < 8 ? reg - 4
@@ -400,7 +400,7 @@ static void one_byte_effect(const struct x86_decode *d, struct x86_insn *ret)
 	case 0xe0 ... 0xe3:
 		ret->kind = X86_BRANCH;
 		return;
-	case 0xc2: /* ret that pops arguments; MKL's assembly has some that pop none */
+	case 0xc2: /* ret that pops arguments; MKL's assembly has such instructions that pop none */
 		if (!d->imm)
 			ret->kind = X86_RET;
 		return;

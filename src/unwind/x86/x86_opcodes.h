@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What x86_insn.c needs of opcodes; the tables are in x86_opcodes.c. */
+/* What x86_insn.c needs to know of opcodes. The tables are in x86_opcodes.c. */
 #ifndef UNWIND_X86_X86_OPCODES_H
 #define UNWIND_X86_X86_OPCODES_H
 
@@ -49,7 +49,7 @@ enum {
 #define X86_W(reg) (1u << (X86_W_SHIFT + (reg)))
 
 uint32_t x86_opcode_flags(const struct x86_decode *d);
-/* Corrects the flags @flags of x86_opcode_flags() when ModRM is known too. */
+/* Corrects @flags, which x86_opcode_flags() has given, when ModRM is known too. */
 uint32_t x86_group_flags(const struct x86_decode *d, uint32_t flags);
 void x86_effect(const struct x86_decode *d, uint32_t flags, struct x86_insn *ret);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The effect of instructions on what is known of registers and stack; see x86_state.h.
+ * Applies the effect of instructions to what is known of registers and stack; see x86_state.h.
  *
- * A store through a pointer that isn't known to lead to the frame is taken not to hit a saved
- * register: a function that overwrote one would return with the wrong value. Every return of the
- * function is checked for the caller's rbx and rbp.
+ * If a store goes through a pointer that isn't known to lead to the frame, krait assumes that the
+ * store doesn't overwrite a saved register: a function that did this would return with a wrong
+ * value. krait checks that each return of the function restores the caller's rbx and rbp.
  */
 #include "unwind/x86/x86_state.h"
 
@@ -47,8 +47,8 @@ static void drop(struct code_state *st, uint32_t i)
 }
 
 /*
- * Forgets the words of the stack below @off, counted from rsp's base, because they may be
- * overwritten from now on.
+ * Forgets the words of the stack below @off, an offset from the base that rsp is counted from,
+ * because they may be overwritten from now on.
  */
 static void drop_below(struct code_state *st, int64_t off)
 {
@@ -97,9 +97,9 @@ static struct code_value address(const struct code_state *st, const struct x86_i
 }
 
 /*
- * Returns the stack pointer as the instruction at offset @key sets it now: a base from which values
- * are counted. Values that were counted from the base of an earlier run of the same instruction are
- * forgotten.
+ * Returns the stack pointer that the instruction at offset @key sets now, as a base from which
+ * values are counted. Values that were counted from the base of an earlier run of the same
+ * instruction are forgotten.
  */
 static struct code_value new_base(struct code_state *st, uint32_t key)
 {
@@ -118,7 +118,7 @@ static struct code_value new_base(struct code_state *st, uint32_t key)
 
 /*
  * Moves the stack pointer. Words below the stack pointer may be overwritten, and so may words of a
- * frame that is left for good.
+ * frame to which the function doesn't return.
  */
 static void move_stack(struct code_state *st, const struct code_value *to, bool down)
 {
@@ -163,7 +163,10 @@ static void leave(struct code_state *st)
 	st->reg[X86_BP] = pop(st);
 }
 
-/* Applies a call: the callee keeps what the ABI says, and the stack above its return address. */
+/*
+ * Applies a call: registers keep their values if the ABI says so, and the stack above the call's
+ * return address stays.
+ */
 static void call(struct code_state *st)
 {
 	for (int i = 0; i < X86_REGS; i++)
@@ -186,8 +189,8 @@ static void exchange(struct code_state *st, const struct x86_insn *insn)
 }
 
 /*
- * Lowers a register by an amount that isn't known, as alloca() does: its new value becomes a base
- * from which the stack below is counted.
+ * Lowers a register by an amount that isn't known, as alloca() does: the register's new value
+ * becomes a base from which the stack below it is counted.
  */
 static void lower(struct code_state *st, const struct x86_insn *insn, uint32_t key)
 {
@@ -218,7 +221,9 @@ static void step(struct code_state *st, const struct x86_insn *insn, uint32_t ke
 
 	switch (insn->kind) {
 	case X86_CALL:
-		/* A call of the very next instruction only pushes that instruction's address. */
+		/*
+		 * a call of the instruction right after it only pushes that instruction's address
+		 */
 		return insn->imm ? call(st) : push(st, any);
 	case X86_RET: /* judge_end() of x86_flow.c checks the state at a return */
 		return;
@@ -310,7 +315,7 @@ bool code_state_has_entry(const struct code_state *st, uint8_t reg)
 
 static uint8_t dwarf_number(uint8_t reg)
 {
-	/* DWARF numbers of the general registers: psABI, figure 3.36 */
+	/* DWARF numbers of the first eight general registers: psABI, figure 3.36 */
 	static const uint8_t of[8] = {0, 2, 1, 3, 7, 6, 4, 5};
 
 	return reg < 8 ? of[reg] : reg;
@@ -401,7 +406,7 @@ bool code_state_holds(const struct code_state *st, uint8_t reg, int16_t slot)
 	if (slot == UNWIND_LOST || saved(st, reg) == UNWIND_LOST)
 		return true;
 	/*
-	 * The function may have saved the register by an instruction that isn't followed
+	 * The function may have saved the register by an instruction that krait doesn't interpret
 	 * (sanitizers' `lock or $0,(%rsp)`), and hasn't changed it yet.
 	 */
 	if (slot != UNWIND_SAME && code_state_has_entry(st, reg))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of registers and stack at an instruction, relative to the call of the function; the
- * effect of x86-64 instructions on that; and the rule that follows from it.
+ * Describes what is known of registers and stack at an instruction, relative to their values at the
+ * function's start. Applies the effects of x86-64 instructions to that state, and makes unwind
+ * rules from it.
  */
 #ifndef UNWIND_X86_X86_STATE_H
 #define UNWIND_X86_X86_STATE_H
@@ -33,8 +34,8 @@ struct code_slot {
 };
 
 /*
- * How many words of the stack a state knows: enough for rbx, rbp and the frame's address. Further
- * words are forgotten.
+ * How many words of the stack a state can remember: enough for rbx, rbp and the frame's address.
+ * Further words aren't remembered.
  */
 #define CODE_SLOTS 6
 
@@ -58,14 +59,14 @@ const char *code_state_step(struct code_state *st, const struct x86_insn *insn, 
 void code_state_forget(struct code_state *st, uint8_t reg);
 
 /*
- * Reduces @st to what holds in both states. Sets *@changed to whether @st held more before. Returns
- * NULL, or why the states contradict each other.
+ * Reduces @st to what both states say. Sets *@changed if @st said more before. Returns NULL, or why
+ * the states contradict each other.
  */
 const char *code_state_join(struct code_state *st, const struct code_state *other, bool *changed);
 
 /*
- * Is the stack pointer as at the function's start, so that the function may return here or jump to
- * another one?
+ * Is the stack pointer as at the function's start, so that the function may return or jump to
+ * another function at this instruction?
  */
 bool code_state_balanced(const struct code_state *st);
 
@@ -79,8 +80,8 @@ bool code_state_has_entry(const struct code_state *st, uint8_t reg);
 void code_state_rule(const struct code_state *st, uint16_t lost, struct unwind_rule *ret);
 
 /*
- * For tests: how far the CFA by @rule, which comes from another source, is from the CFA by @st; 0 =
- * the same. False: not known.
+ * For tests: sets *@ret to the distance between the CFA by @rule, which comes from another source,
+ * and the CFA by @st. False: the distance isn't known.
  */
 bool code_state_judge(const struct code_state *st, const struct unwind_rule *rule, int64_t *ret);
 

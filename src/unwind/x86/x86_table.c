@@ -9,8 +9,8 @@
 #define REX_B 1
 
 /*
- * What is known of a register's value: nothing; it is the address of a table; an entry of a table;
- * or the sum of a table's address and an entry.
+ * What is known of a register's value. NOTHING; TABLE: it is the address of a table; ENTRY: an
+ * entry of a table; PLACE: the sum of a table's address and an entry.
  */
 enum holds { NOTHING, TABLE, ENTRY, PLACE };
 
@@ -59,7 +59,7 @@ static uint8_t rm_of(const struct raw *w)
 	return (w->modrm & 7) | (w->rex & REX_B ? 8 : 0);
 }
 
-/* Returns what %d holds after movslq (%a,%i,4),%d, which loads an entry of a table. */
+/* Returns what is known of %d after movslq (%a,%i,4),%d, which loads an entry of a table. */
 static struct known load_entry(const struct search *s, const struct raw *w)
 {
 	struct known none = {}, k;
@@ -74,7 +74,10 @@ static struct known load_entry(const struct search *s, const struct raw *w)
 	return k;
 }
 
-/* Returns what %d holds after add %a,%d or add %d,%a: a table's address plus an entry. */
+/*
+ * Returns what is known of %d after add %a,%d or add %d,%a, which adds a table's address and an
+ * entry.
+ */
 static struct known add_base(const struct search *s, const struct raw *w, uint8_t *to)
 {
 	struct known none = {}, a, b;
@@ -92,7 +95,10 @@ static struct known add_base(const struct search *s, const struct raw *w, uint8_
 	return a;
 }
 
-/* Does the instruction keep the flags? That is known of moves and jumps, which is enough. */
+/*
+ * Does the instruction keep the flags? Only moves and jumps are known to keep them, which is
+ * enough.
+ */
 static bool keeps_flags(const struct raw *w, const struct x86_insn *insn)
 {
 	bool two = w->op == 0x0f;
@@ -104,7 +110,7 @@ static bool keeps_flags(const struct raw *w, const struct x86_insn *insn)
 		(w->modrm == 0xb6 || w->modrm == 0xb7 || w->modrm == 0xbe || w->modrm == 0xbf));
 }
 
-/* Notes cmp $N,%i, which bounds an index; false: @insn is no such instruction. */
+/* Notes cmp $N,%i, which bounds an index. False: @insn is another instruction. */
 static bool note_comparison(struct search *s, const struct raw *w, const uint8_t *b, uint8_t len)
 {
 	bool group = (w->op & 0xfc) == 0x80 && (w->modrm >> 3 & 7) == 7;
@@ -122,7 +128,8 @@ static bool note_comparison(struct search *s, const struct raw *w, const uint8_t
 }
 
 /*
- * The jump taken when the index is too large tells the number of entries. No other jump tells it.
+ * Notes the number of a table's entries. Only the jump that is taken when the index is too large
+ * tells it.
  */
 static void count_entries(struct search *s, const struct raw *w, const struct x86_insn *insn,
 			  const uint8_t *b)
@@ -130,7 +137,7 @@ static void count_entries(struct search *s, const struct raw *w, const struct x8
 	uint8_t condition = w->op == 0x0f ? w->modrm - 0x80 : w->op - 0x70;
 	bool known = s->compared >= 0 && s->compared < CODE_TABLE_MOST;
 
-	/* ja or jae, after which the index is below the bound */
+	/* after ja or jae that isn't taken, the index is below the bound */
 	if (insn->kind == X86_BRANCH && (condition == 7 || condition == 3))
 		s->bound = known ? (uint32_t)s->compared + (condition == 7) : 0;
 	else if (!note_comparison(s, w, b, insn->len) && !keeps_flags(w, insn))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds where a `switch` jumps. In position-independent code, compilers translate a `switch` to
- *	cmp $N,%i; ja default; lea table(%rip),%a; movslq (%a,%i,4),%d; add %a,%d; jmp *%d
- * The table has distances from its own beginning.
+ * Finds the jump table of a `switch`. In position-independent code, compilers translate a `switch`
+ * to cmp $N,%i; ja default; lea table(%rip),%a; movslq (%a,%i,4),%d; add %a,%d; jmp *%d The table
+ * has distances from its own beginning.
  */
 #ifndef UNWIND_X86_X86_TABLE_H
 #define UNWIND_X86_X86_TABLE_H
@@ -15,8 +15,8 @@ struct code_table {
 	int64_t at; /* offset of the first entry (address - rows' base); below 0: before the code */
 	uint32_t bound; /* number of the table's entries; 0: not known */
 	/*
-	 * offset of the first instruction that computes the jump's address: nothing may jump to an
-	 * instruction after it, up to the jump
+	 * offset of the first instruction that computes the jump's address. No jump may lead into
+	 * the instructions between it and the jump.
 	 */
 	uint32_t since;
 };
