@@ -8,16 +8,22 @@
 #include "symbol/text_line.h"
 
 #define BLOCK (64u << 10)
-/* the most bytes of /proc/kallsyms; Debian's has 5 MB; with every module and KALLSYMS_ALL: 30 MB */
+/*
+ * the most bytes of /proc/kallsyms that are read; Debian's has 5 MB, and 30 MB with every module
+ * and KALLSYMS_ALL
+ */
 #define TEXT_MAX (256u << 20)
 /* how far the kernel's code reaches from _stext on; modules and BPF programs are further away */
 #define IMAGE_MAX (128u << 20)
-/* how many bytes a function has at most, if no symbol of its module follows */
+/* how many bytes a function has at most, if no other symbol of its module comes after it */
 #define REACH_MAX (64u << 10)
 /* the most bytes of padding before a function (CONFIG_FUNCTION_PADDING_BYTES) */
 #define PADDING_MAX 64
 
-/* A symbol that isn't code is kept only for its address, at which the function before it ends. */
+/*
+ * A symbol of the kernel. If it isn't code, it is kept only because the function before it ends at
+ * its address.
+ */
 struct kernel_symbol {
 	uint64_t start;
 	uint32_t name; /* offset of the symbol's name in .text */
@@ -27,15 +33,16 @@ struct kernel_symbol {
 };
 
 /*
- * RANK_PADDING: the symbol "__pfx_NAME", for the bytes before function NAME. The kernel may have
- * turned these bytes into code, and in that case the function's entry begins at these bytes.
+ * Ranks of symbols, the best first. RANK_PADDING is a symbol "__pfx_NAME", for the bytes before
+ * function NAME. The kernel may have turned these bytes into code, in which case the function
+ * begins with them.
  */
 enum rank { RANK_GLOBAL, RANK_WEAK, RANK_LOCAL, RANK_PADDING, RANK_NOT_CODE };
 
 struct kernel_names {
-	VEC(struct kernel_symbol) list; /* symbols, ascending, one for each address */
+	VEC(struct kernel_symbol) list; /* symbols in ascending order, one for each address */
 	struct str text;
-	uint64_t any_addr; /* all addresses, or-ed together; 0 means that the kernel hides them */
+	uint64_t any_addr; /* all addresses, or-ed together; if this is 0, the kernel hides them */
 	uint64_t stext;	   /* address of the symbol _stext; 0: there is none */
 };
 
@@ -49,8 +56,9 @@ static uint32_t add_text(struct str *s, const char *p, size_t n)
 }
 
 /*
- * Adds the module of "\t[NAME]". Symbols of one module mostly come together, so a module equal to
- * the last one is reused. "[__builtin__ftrace]" is "ftrace" here.
+ * Adds to .text the name of the module in "\t[NAME]", unless the last symbol has the same module:
+ * symbols of one module mostly come together. Returns the name's offset. From "[__builtin__ftrace]"
+ * it takes the name "ftrace".
  */
 static uint32_t add_module(struct kernel_names *k, const char *p, size_t n)
 {
@@ -88,7 +96,8 @@ static enum rank rank_of(char type, const char *name, size_t n)
 }
 
 /*
- * Adds a line "ffffffff81000000 T _stext" or "ffffffffc0000000 t foo\t[mod]"; leaves out any other.
+ * Adds the symbol of a line such as "ffffffff81000000 T _stext" or "ffffffffc0000000 t foo\t[mod]".
+ * Leaves out lines of any other form.
  */
 static int add_line(struct kernel_names *k, const char *line, size_t n)
 {
@@ -109,8 +118,8 @@ static int add_line(struct kernel_names *k, const char *line, size_t n)
 }
 
 /*
- * Orders symbols by address. Of the symbols at one address the best comes first. What is better is
- * as in symbol_table.h, but kallsyms has no sizes.
+ * Orders symbols by address. Of the symbols at one address the best comes first. Symbols are better
+ * or worse as in symbol_table.h, except that kallsyms has no sizes.
  */
 static int compare(const void *a, const void *b, void *text)
 {
@@ -139,12 +148,15 @@ static bool is_padding_of(const struct kernel_symbol *padding, const struct kern
 	       s->start - padding->start <= PADDING_MAX;
 }
 
-/* Sorts; keeps one symbol of each address, and the first of adjacent symbols that aren't code. */
+/*
+ * Sorts the symbols. Keeps only one symbol of each address. Of symbols that follow one another and
+ * aren't code, keeps only the first.
+ */
 static void sort(struct kernel_names *k)
 {
 	/*
-	 * address of the symbol that was kept last; if padding before it was added to it, without
-	 * that padding
+	 * address of the symbol that was kept last, without the padding if that was added to the
+	 * symbol
 	 */
 	uint64_t last_at = 0;
 	size_t n = 0;
@@ -177,7 +189,9 @@ static struct kernel_names *new_names(void)
 	return k;
 }
 
-/* Adds the whole lines of text[0..n). *used: offset of the incomplete line at the end. */
+/*
+ * Adds the whole lines of text[0..n). Sets *used to the offset of the incomplete line at the end.
+ */
 static int add_lines(struct kernel_names *k, const char *text, size_t n, size_t *used)
 {
 	const char *end = text + n, *line = text, *next;
@@ -213,7 +227,10 @@ void kernel_names_free(struct kernel_names *k)
 	free(k);
 }
 
-/* Reads block by block: the whole text would take as much memory as all that is kept of it. */
+/*
+ * Reads the text block by block, because the whole text would take as much memory as all that is
+ * kept of it.
+ */
 static int read_lines(struct kernel_names *k, int fd)
 {
 	_cleanup_free_ char *block = malloc(BLOCK);
@@ -259,7 +276,7 @@ int kernel_names_open(int fd, struct kernel_names **ret)
 	return 0;
 }
 
-/* Returns the index of the last symbol at or before @addr; SIZE_MAX: there is none. */
+/* Returns the index of the last symbol at or before @addr; SIZE_MAX: there is no such symbol. */
 static size_t search(const struct kernel_names *k, uint64_t addr)
 {
 	return count_upto(k->list.v, k->list.n, start, addr) - 1;

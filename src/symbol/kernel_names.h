@@ -8,9 +8,9 @@
 struct kernel_names;
 
 /*
- * Reads @fd, /proc/kallsyms, from its beginning: some 100 ms. The file shows addresses only if the
- * process that opened it had the right to see them then. 0; -EPERM: all addresses are zeros;
- * -errno; with a message.
+ * Reads @fd, /proc/kallsyms, from its beginning, which takes some 100 ms. The file shows addresses
+ * only if the process had the right to see them when it opened the file. 0; -EPERM: all addresses
+ * are zeros; -errno. Failures leave a message.
  */
 _must_use_ int kernel_names_open(int fd, struct kernel_names **ret);
 void kernel_names_free(struct kernel_names *k); /* @k may be NULL */
@@ -22,17 +22,17 @@ void kernel_names_free(struct kernel_names *k); /* @k may be NULL */
 _must_use_ int kernel_names_parse(const char *text, size_t n, struct kernel_names **ret);
 
 /*
- * Name of the function that holds @addr; NULL if none does. *module: "" for the kernel itself,
- * "bpf", "ftrace", or a module's name. @k owns both. kallsyms has no sizes: a function reaches to
- * the next symbol of its module. The last function before another module, and every BPF program,
- * reach 64 KiB at most.
+ * Returns the name of the function that holds @addr; NULL: no function holds @addr. *module: "" for
+ * the kernel itself, "bpf", "ftrace", or a module's name. @k owns both. kallsyms has no sizes: a
+ * function reaches to the next symbol of its module. The last function before another module, and
+ * every BPF program, reach 64 KiB at most.
  */
 const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const char **module);
 
 /*
- * A number for @addr that doesn't reveal where the kernel lies: for the kernel itself the distance
- * from _stext, whether the function has a name or not; else the distance from the start of the
- * function that holds @addr. 0: neither distance is known.
+ * Returns a number for @addr that doesn't reveal where the kernel lies in memory. If @addr is in
+ * the kernel itself, the number is the distance from _stext; else it is the distance from the start
+ * of the function that holds @addr. 0: neither distance is known.
  */
 uint64_t kernel_names_relative(const struct kernel_names *k, uint64_t addr);
 

@@ -5,7 +5,10 @@
 
 #include "base/util.h"
 
-/* Takes 1 to 16 hexadecimal digits, with or without 0x, and the @blank that must follow them. */
+/*
+ * Reads 1 to 16 hexadecimal digits, with or without 0x before them, and the character @blank that
+ * must follow.
+ */
 static inline bool take_hex(const char **p, const char *end, char blank, uint64_t *ret)
 {
 	const char *s = *p;

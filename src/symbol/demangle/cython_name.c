@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cython (0.29 to 3.1, Compiler/Symtab.py) builds the symbol of a function from a prefix for its
- * kind, then each module, class and outer function with its length, "6uvloop_4loop_4Loop_", then
- * the function's name. The wrappers that Python calls (pw) and the bodies that these call (pf) have
- * a number before the name, which counts within the enclosing scope; a first body has no number.
- * cdef functions (f) have no number.
+ * Reads the symbols that Cython (0.29 to 3.1, Compiler/Symtab.py) gives to functions. A symbol has
+ * a prefix for the function's kind, then each module, class and outer function with the length of
+ * its name, "6uvloop_4loop_4Loop_", then the function's name. The wrappers that Python calls (pw)
+ * and the bodies that these call (pf) have a serial number before the name, which counts within the
+ * enclosing scope. The first body in a scope has no number. cdef functions (f) have no number.
  */
 #include "symbol/demangle/cython_name.h"
 
@@ -21,8 +21,8 @@ static bool starts_name(const char *s)
 }
 
 /*
- * Returns the length of the part at @s, such as "4Loop_": its number, text and "_". 0: no part is
- * at @s.
+ * Returns the length of the part at @s, such as "4Loop_". A part is a number, a text of that
+ * length, and "_". 0: no part is at @s.
  */
 static size_t part_at(const char *s, size_t *number_n)
 {
@@ -38,8 +38,8 @@ static size_t part_at(const char *s, size_t *number_n)
 
 struct parts {
 	/*
-	 * where each part of the name begins; the entry after the last part's is where the rest of
-	 * the symbol begins
+	 * where each part of the name begins; after the last part comes one more entry, where the
+	 * rest of the symbol begins
 	 */
 	const char *at[MOST_PARTS + 1];
 	size_t number[MOST_PARTS];
@@ -97,8 +97,8 @@ char *cython_name(const char *symbol)
 		return join(&parts, parts.at[parts.n]);
 	name = behind_number(parts.at[parts.n]);
 	/*
-	 * 3abc_def is the third function, abc_def, and not a function def of a class abc: a wrapper
-	 * that Python calls always has a serial number.
+	 * a wrapper that Python calls always has a serial number: 3abc_def is the third function,
+	 * abc_def, and not a function def of a class abc
 	 */
 	if (!name && parts.n && str_starts(symbol, "__pyx_pw_"))
 		name = behind_number(parts.at[--parts.n]);

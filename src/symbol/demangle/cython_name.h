@@ -4,8 +4,8 @@
 #define SYMBOL_DEMANGLE_CYTHON_NAME_H
 
 /*
- * Heap copy of the Python name ("uvloop.loop.Loop.run_until_complete") of Cython's @symbol. NULL:
- * @symbol isn't Cython's, has two possible meanings, or out of memory.
+ * Returns a heap copy of the Python name ("uvloop.loop.Loop.run_until_complete") of Cython's
+ * @symbol. NULL: @symbol isn't Cython's or has two possible meanings, or memory has run out.
  */
 char *cython_name(const char *symbol);
 

@@ -35,10 +35,10 @@ static bool is_borrowed(const char *s, size_t n)
 }
 
 /*
- * Takes a piece of libiberty's output. Back references let a short name print gigabytes, and a
- * callback can't refuse output, so this one jumps out of libiberty. A jump would leak memory only
- * while libiberty prints an identifier in punycode. In that case the function jumps at the next
- * piece.
+ * Takes a piece of libiberty's output. Because of back references, a short name may print
+ * gigabytes. A callback can't refuse output, so this function jumps out of libiberty (longjmp). A
+ * jump would leak memory only while libiberty prints an identifier in punycode. In that case the
+ * function jumps only at the next piece.
  */
 static void append(const char *s, size_t n, void *opaque)
 {
@@ -60,7 +60,9 @@ static bool run(demangle_fn *fn, const char *name, struct output *out)
 	return out->s.n;
 }
 
-/* Demangles @name. NULL: the name isn't of this language, or out of memory. */
+/*
+ * Returns @name as demangled by @fn. NULL: @name isn't mangled in that way, or memory has run out.
+ */
 static char *demangle_by(demangle_fn *fn, const char *name)
 {
 	struct output out = {};
@@ -72,8 +74,8 @@ static char *demangle_by(demangle_fn *fn, const char *name)
 }
 
 /*
- * Length of @name without one suffix ".WORD[.NUMBER]", which compilers add to a part or copy of a
- * function.
+ * Returns the length of @name without one suffix ".WORD[.NUMBER]". Compilers add such a suffix to a
+ * part or copy of a function.
  */
 static size_t without_suffix(const char *name, size_t n)
 {
@@ -107,8 +109,8 @@ static char *shown_linkage(const char *name)
 }
 
 /*
- * Go's names are a path, a package, a dot and a name: runtime.goexit, main.(*T).Run,
- * github.com/a/b.F.
+ * Does @name look like a name of Go? Such a name is a path, a package, a dot and a name:
+ * runtime.goexit, main.(*T).Run, github.com/a/b.F.
  */
 static bool looks_go(const char *name)
 {

@@ -3,9 +3,9 @@
  * For a method NAME of a class, PyO3 (0.15 to 0.27) makes an associated function __pymethod_NAME__
  * of the class's type: "<polars_python::series::PySeries>::__pymethod_to_list__". Rust's older
  * mangling also has "a::_::<impl a::Class>::..." and "a::Class::...". The class keeps its Rust
- * path. Python may know it by another name (#[pyclass(name)]), but no symbol has that name. The
- * functions of a property are get_NAME and set_NAME; a method could have such a name too, so they
- * aren't changed.
+ * path. Python may know the class by another name (#[pyclass(name)]), but no symbol has that name.
+ * The functions of a property are get_NAME and set_NAME; a method could also have such a name, so
+ * these names aren't changed.
  */
 #include "symbol/demangle/pyo3_name.h"
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Python names of the functions that PyO3 makes for methods of Rust classes. Hostile input. */
+/*
+ * Finds the Python names of the functions that PyO3 makes for methods of Rust classes. The names
+ * come from files and are hostile.
+ */
 #ifndef SYMBOL_DEMANGLE_PYO3_NAME_H
 #define SYMBOL_DEMANGLE_PYO3_NAME_H
 
 /*
- * Heap copy of a method's name, "polars_python::lazyframe::PyLazyFrame.collect", from the demangled
- * name @rust. NULL: PyO3 didn't make it, its class isn't named, or out of memory.
+ * Returns a heap copy of a method's name, "polars_python::lazyframe::PyLazyFrame.collect", from the
+ * demangled name @rust. NULL: PyO3 didn't make the function, the name doesn't have its class, or
+ * memory has run out.
  */
 char *pyo3_name(const char *rust);
 

@@ -24,8 +24,8 @@
 #define LINK_BYTES (NAME_MAX + 1 + 3 + 4)
 
 /*
- * The most bytes of all files together whose checksum is computed. Only files that are found by
- * name need a checksum. Whoever chose the name may have made a sparse file of 4 GiB.
+ * The most bytes, of all files together, over which checksums are computed. A file needs a checksum
+ * only if it was found by name. Whoever chose the name may have made a sparse file of 4 GiB.
  */
 #define SUM_MAX (2ull << 30)
 
@@ -69,7 +69,7 @@ static int checksum(int fd, uint32_t *ret)
 	return n < 0 ? -errno : 0;
 }
 
-/* Tells why the file at @fd doesn't belong to @s->f; NULL: the two belong together. */
+/* Returns the reason why the file at @fd doesn't belong to @s->f; NULL: it belongs to @s->f. */
 static const char *mismatch(const struct search *s, int fd, const char *path, bool by_link)
 {
 	_cleanup_elf_ struct elf_file *f = NULL;
@@ -131,8 +131,9 @@ static int try_build_id(struct search *s, int root)
 }
 
 /*
- * Looks for the file that .gnu_debuglink names, in gdb's order: beside the file and in .debug
- * beside it (both only with @beside), then in the directory for debug files.
+ * Looks for the file that .gnu_debuglink names, in gdb's order: in the directory @dir of the ELF
+ * file and in the directory .debug there (both only with @beside), then in the directory for debug
+ * files.
  */
 static int try_link(struct search *s, int root, const char *dir, bool beside)
 {

@@ -13,7 +13,7 @@
 
 struct unpack {
 	struct elf_section packed;
-	uint64_t done; /* how many bytes of .packed were read */
+	uint64_t done; /* how many bytes of .packed have been read */
 	int in, out;
 	uint64_t written;
 	uint8_t in_block[BLOCK_BYTES], out_block[BLOCK_BYTES];
@@ -41,7 +41,7 @@ static int write_block(struct unpack *u, size_t n)
 	return 0;
 }
 
-/* Reads more packed bytes; none at the end of the section or of the file. */
+/* Reads more packed bytes; none at the end of the section or file. */
 static int read_block(struct unpack *u, lzma_stream *s)
 {
 	size_t want = MIN(u->packed.size - u->done, (uint64_t)BLOCK_BYTES);

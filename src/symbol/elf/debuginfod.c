@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Fetches debug files over the network; see debuginfod.h. The library, which needs libcurl and
+ * Fetches debug files over the network; see debuginfod.h. libdebuginfod, which needs libcurl and
  * more, is loaded only if DEBUGINFOD_URLS is set.
  */
 #include "symbol/elf/debuginfod.h"
@@ -18,8 +18,8 @@
 int debuginfod_fetch(const uint8_t *id, size_t n)
 {
 	/*
-	 * whether the user was told that a static krait can't fetch; needs no lock, because only
-	 * one thread asks for debug files
+	 * whether krait has told the user that a static krait can't fetch; it needs no lock,
+	 * because only one thread asks for debug files
 	 */
 	static bool said;
 
@@ -54,12 +54,12 @@ struct library {
 	end_fn *end;
 };
 
-/* The time of all fetches together: the time during which at least one fetch runs. */
+/* The time of all fetches together: how long at least one fetch was running. */
 static struct {
 	pthread_mutex_t lock;
 	/*
-	 * the most time that fetches may take, the time that they took so far, and since when at
-	 * least one fetch has been running
+	 * the most time that fetches may take, the time that they have taken so far, and since when
+	 * at least one fetch is running
 	 */
 	uint64_t most_ns, spent_ns, since_ns;
 	unsigned running, unfetched;
@@ -107,8 +107,8 @@ static void end(int r)
 }
 
 /*
- * libdebuginfod calls this at least once a second while it waits for a server, and gives up if this
- * doesn't return 0.
+ * libdebuginfod calls this at least once a second while it waits for a server, and gives up the
+ * fetch if this function doesn't return 0.
  */
 static int is_enough(struct debuginfod_client *c, long a, long b)
 {

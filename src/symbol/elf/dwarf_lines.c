@@ -7,8 +7,8 @@
 #include "symbol/elf/debug_file.h"
 
 /*
- * Adds the debug file that dwz made, which several debug files share. Without it names of functions
- * may be missing; lines are complete.
+ * Adds the debug file that dwz made, which several debug files share. Without that file, names of
+ * functions may be missing, but lines are complete.
  */
 static void add_alt(struct dwarf_file *d, struct elf_file *f, int root, struct str *refused)
 {

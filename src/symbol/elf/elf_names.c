@@ -16,7 +16,8 @@ struct elf_names {
 
 struct reader {
 	struct elf_names *names;
-	const struct elf_load *loads; /* loadable segments of the file that runs */
+	/* loadable segments of the ELF file that the process runs, not of its debug file */
+	const struct elf_load *loads;
 	size_t loads_n;
 };
 
@@ -32,8 +33,8 @@ static bool is_code(const struct reader *rd, uint64_t vaddr)
 }
 
 /*
- * Is @name one of $x, $d, $x.3, which mark for disassemblers where code and data begin (AArch64,
- * RISC-V)?
+ * Is @name a mapping symbol, such as $x, $d or $x.3? These mark for disassemblers where code and
+ * data begin (AArch64, RISC-V).
  */
 static bool is_mapping_symbol(const char *name, const struct elf_symbol *sym)
 {
@@ -42,9 +43,9 @@ static bool is_mapping_symbol(const char *name, const struct elf_symbol *sym)
 }
 
 /*
- * Ranks a symbol; a lower rank is better. A symbol with a size is better than one without. Then a
- * function is better than a symbol without a type. Then global is better than weak, and weak better
- * than local.
+ * Ranks a symbol; a lower rank is better. A symbol with a size is better than a symbol without a
+ * size. If both are equal in this, a function is better than a symbol without a type. If they are
+ * equal in this too, global is better than weak, and weak better than local.
  */
 static uint8_t rank(const struct elf_symbol *sym)
 {
@@ -75,8 +76,8 @@ static int has_symbols(const char *name, const struct elf_symbol *sym, void *arg
 }
 
 /*
- * Adds the symbols of a debug file. Which addresses are code still depends on the running file's
- * segments.
+ * Adds the symbols of a debug file. Which addresses are code depends on the segments of the ELF
+ * file that the process runs, not of the debug file.
  */
 static int read_companion(struct reader *rd, int fd, struct elf_file **ret)
 {
@@ -89,10 +90,7 @@ static int read_companion(struct reader *rd, int fd, struct elf_file **ret)
 
 static int read_symbols(struct elf_names *n, struct elf_file *f, int fd, int root)
 {
-	/*
-	 * the debug file stays open until the symbols are sorted, because their names lie in its
-	 * memory
-	 */
+	/* the debug file stays open until the symbols are sorted, because it owns their names */
 	_cleanup_elf_ struct elf_file *companion = NULL;
 	_cleanup_close_ int other = -1;
 	struct reader rd = {.names = n};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of addresses in one ELF file, from .symtab and .dynsym, mini debug information
- * (.gnu_debugdata) or a separate debug file. Each file is read once; it is hostile. A symbol gives
- * an address its name only if it covers that address; the nearest symbol before a gap doesn't
- * count.
+ * Finds names of addresses in one ELF file, from .symtab and .dynsym, mini debug information
+ * (.gnu_debugdata) or a separate debug file. Each file is read once, and may be hostile. A symbol
+ * gives an address its name only if it covers that address. If no symbol covers the address, the
+ * nearest symbol before it doesn't count.
  */
 #ifndef SYMBOL_ELF_ELF_NAMES_H
 #define SYMBOL_ELF_ELF_NAMES_H
@@ -19,7 +19,7 @@ struct elf_name {
 	uint64_t start, size; /* vaddr of the symbol, and size of the symbol; size 0: not known */
 };
 
-/* A range of addresses (vaddr) that is one function according to its unwind information. */
+/* The addresses of a function (vaddr), from the file's unwind information. */
 struct elf_range {
 	uint64_t start, end; /* addresses of the function (vaddr); end exclusive */
 };
@@ -27,28 +27,28 @@ struct elf_range {
 /*
  * Reads the names in an ELF file. @fd: the file, borrowed during the call. @path: its path below
  * @root, which is a descriptor of the target's own root directory (-1: not known). If the file has
- * no .symtab, a separate debug file is looked for below @root, then in krait's own /usr/lib/debug.
- * If there is no such debug file, the mini debug information is used. 0; -errno with a message. A
- * file without symbols isn't an error: it has no names.
+ * no .symtab, krait looks for a separate debug file below @root, then in krait's own
+ * /usr/lib/debug. If there is no such debug file, the mini debug information is used. 0; -errno
+ * with a message. A file without symbols isn't an error: *@ret then has no names.
  */
 _must_use_ int elf_names_open(int fd, const char *path, int root, struct elf_names **ret);
 void elf_names_free(struct elf_names *n); /* @n may be NULL */
 
 /*
- * Finds the symbol that covers @vaddr; false: no symbol does. If several symbols do, the innermost
- * counts, which is the one that starts last. Of symbols with the same start, the one that comes
- * first in this order counts: with a size before without, FUNC before NOTYPE, global before weak
- * before local, then fewest leading underscores, shortest, first in the alphabet. A symbol without
- * a size covers its own address. If
+ * Finds the symbol that covers @vaddr; false: no symbol covers @vaddr. If several symbols cover
+ * @vaddr, finds the innermost symbol, which starts last. Of symbols with the same start, it finds
+ * the first in this order: symbols with a size before symbols without, FUNC before NOTYPE, global
+ * before weak before local, fewest leading underscores, shortest name, first in the alphabet. A
+ * symbol without a size covers its own address. If
  * @function (may be NULL: not known) holds both the symbol and @vaddr, and no other symbol is
- * between them, the symbol covers @vaddr too.
+ * between the two, the symbol also covers @vaddr.
  */
 bool elf_names_find(const struct elf_names *n, uint64_t vaddr, const struct elf_range *function,
 		    struct elf_name *ret);
 
 /*
- * Returns why debug files that were found weren't used; NULL: none was refused. With -v the text is
- * also logged.
+ * Returns why debug files that were found weren't used; NULL: no debug file was refused. With -v
+ * the reasons are also logged.
  */
 const char *elf_names_refused(const struct elf_names *n);
 

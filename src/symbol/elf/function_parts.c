@@ -28,16 +28,23 @@ enum {
 	UNKNOWN,
 	SEVERAL,
 	FUNCTION
-}; /* which function a piece belongs to; FUNCTION + i: the function that is piece i */
+	/*
+ * which function a piece belongs to; a value of FUNCTION + i stands for the function that begins
+ * with piece i
+ */
+};
 
 /*
- * What is known of a file's pieces. A piece is the code of one FDE of .rows; its number is the
- * FDE's index. Offsets count from .rows.base.
+ * What is known of a file's pieces. A piece is the code of one FDE of .rows, and its number is the
+ * FDE's index. Offsets of code count from .rows.base.
  */
 struct scan {
 	struct elf_file *f;
 	struct unwind_rows rows;
-	/* .marks: by the low bits of an offset: may a part begin at an offset with these bits? */
+	/*
+	 * .is_part, by the number of a piece: is the piece a part of a function? .marks, by the low
+	 * bits of an offset: may a part begin at an offset with these bits?
+	 */
 	bool *is_part, *marks;
 	uint32_t *whose;
 	VEC(struct jump) jumps; /* jumps that lead into parts */
@@ -95,13 +102,13 @@ static int note_jump(struct scan *s, uint32_t from, uint32_t key, uint64_t to)
 	there = rule_at(s, (uint32_t)to);
 	if (here && there && !memcmp(here, there, sizeof(*here)))
 		return vec_push(&s->jumps, (struct jump){from, (uint32_t)part});
-	/* the part belongs to several functions, whose identical code the linker merged */
+	/* functions with identical parts share one part if the linker merged them */
 	s->whose[part] = SEVERAL;
 	return 0;
 }
 
 /*
- * Might the bytes contain a jump to a part? Looking for that is much faster than decoding all
+ * Might the bytes contain a jump to a part? Searching the bytes is much faster than decoding all
  * instructions.
  */
 static bool may_jump(const struct scan *s, uint32_t start, uint32_t n)
@@ -137,7 +144,8 @@ static int read_piece(struct scan *s, uint32_t i)
 }
 
 /*
- * A part belongs to the function whose pieces jump to it. True if this jump changes what is known.
+ * Notes that the part to which @jump leads belongs to the function that jumps. Returns true if that
+ * changes what is known.
  */
 static bool follow(struct scan *s, const struct jump *jump)
 {
@@ -149,8 +157,9 @@ static bool follow(struct scan *s, const struct jump *jump)
 }
 
 /*
- * Follows all jumps until nothing changes any more. False: that takes more than PASSES. The pieces
- * of a real function are chained only a few deep; in a forged file millions may be.
+ * Follows all jumps until nothing changes any more. False: that would take more than PASSES passes.
+ * In real files, only a few pieces are chained by jumps from one to the next; in a forged file it
+ * may be millions.
  */
 static bool follow_all(struct scan *s)
 {

@@ -6,7 +6,7 @@
 #include "base/work/slice.h"
 
 #define NONE UINT32_MAX
-/* how many enclosing symbols a search goes through; code isn't nested deeper */
+/* how many symbols that enclose an address a search goes through; code isn't nested deeper */
 #define NESTING_LOOK 64
 
 void symbol_table_fini(struct symbol_table *t)
@@ -44,8 +44,8 @@ int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start, u
 }
 
 /*
- * How many bytes of two aliases' names are compared if the names have equal lengths. Real aliases
- * differ early. Of two aliases that don't differ there, either may be chosen.
+ * How many bytes of two aliases' names are compared if the names have equal lengths. Names of real
+ * aliases differ early. If two names don't differ in so many bytes, either of them may be chosen.
  */
 #define COMPARED_BYTES 256
 
@@ -84,9 +84,9 @@ static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 }
 
 /*
- * Candidates [first, last) have the same start, sorted so that the best is last. Keeps the best
- * candidate, and each other candidate that ends later than all better ones. The table has them in
- * the same order.
+ * Handles candidates [first, last), which have the same start and are sorted so that the best is
+ * last. Keeps the best candidate, and each other candidate that ends later than all better
+ * candidates. They have the same order in the table.
  */
 static int keep_best(struct symbol_table *t, size_t first, size_t last)
 {

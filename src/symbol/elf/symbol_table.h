@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Symbols of code by address. Symbols of several tables are added in any order, then sorted once. A
- * symbol takes 24 bytes and its name. Input is hostile: symbols may overlap in any way, and some do
- * by accident.
+ * Finds symbols of code by address. Symbols of several tables are added in any order, then sorted
+ * once. A symbol takes 24 bytes, and its name. Symbols may be hostile, and may overlap in any way;
+ * some overlap by accident.
  */
 #ifndef SYMBOL_ELF_SYMBOL_TABLE_H
 #define SYMBOL_ELF_SYMBOL_TABLE_H
@@ -10,9 +10,10 @@
 #include "base/text/str.h"
 #include "base/vec.h"
 
-#define SYMBOLS_MAX	  (4u << 20)   /* the most symbols of a file; Chromium has 1,500,000 */
-#define SYMBOL_NAMES_MAX  (256u << 20) /* the most bytes of all names together */
-#define SYMBOL_NAME_BYTES 8192	       /* the most bytes of one name; "..." replaces the rest */
+#define SYMBOLS_MAX	 (4u << 20)   /* the most symbols of a file; Chromium has 1,500,000 */
+#define SYMBOL_NAMES_MAX (256u << 20) /* the most bytes of all names together */
+/* the most bytes of one name; the rest of a longer name is replaced by "..." */
+#define SYMBOL_NAME_BYTES 8192
 /* the most bytes of names that are read to find their lengths */
 #define SYMBOLS_MEASURED (512u << 20)
 
@@ -49,8 +50,8 @@ void symbol_table_fini(struct symbol_table *t);
 
 /*
  * Adds a symbol. @name must stay valid until symbol_table_sort(). A symbol with an empty name is
- * left out. The length of the name is measured now, within a limit, so that a comparison of two
- * names never reads more than some hundred bytes. 0 or -ENOMEM.
+ * left out. The name's length is measured when it is added, within a limit, so that a comparison of
+ * two names never reads more than some hundred bytes. 0 or -ENOMEM.
  */
 _must_use_ int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start,
 				uint64_t size, uint8_t rank);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps named ranges of addresses. Where ranges overlap, the latest counts; see code_map.h. */
+/*
+ * Keeps named ranges of addresses. Where ranges overlap, the one that was added last counts; see
+ * code_map.h.
+ */
 #include "symbol/madecode/code_map.h"
 
 #include "base/cleanup.h"
@@ -29,7 +32,8 @@ struct late {
 };
 
 /*
- * Collects the addresses at which a range begins or ends, ascending, each once. Returns how many.
+ * Collects the addresses at which a range begins or ends, in ascending order, without duplicates.
+ * Returns how many there are.
  */
 static size_t cut_points(const struct late *late, uint64_t *points)
 {
@@ -54,8 +58,8 @@ static uint32_t point_index(const uint64_t *points, size_t n, uint64_t addr)
 }
 
 /*
- * Returns the first cell (range between two cut points) from @i on that has no owner yet. Shortens
- * the way there for the next search.
+ * Returns the index of the first cell (range between two cut points) from @i on that has no owner
+ * yet. Changes @next so that later searches take fewer steps.
  */
 static uint32_t next_free(uint32_t *next, uint32_t i)
 {
@@ -67,8 +71,8 @@ static uint32_t next_free(uint32_t *next, uint32_t i)
 }
 
 /*
- * Gives each cell an owner: the latest range takes all its cells, each earlier one takes what is
- * left. owner[]: index of the range + 1.
+ * Gives each cell (range between two cut points) an owner. The latest range gets all its cells,
+ * each earlier range gets those that are left. owner[] has the index of the range + 1.
  */
 static void paint(const struct late *late, const uint64_t *points, size_t n, uint32_t *next,
 		  uint32_t *owner)
@@ -88,7 +92,7 @@ static void paint(const struct late *late, const uint64_t *points, size_t n, uin
 	}
 }
 
-/* Joins adjacent cells (address ranges) that one new range owns. */
+/* Joins adjacent cells (ranges between two cut points) that one new range owns. */
 static int collect(const struct late *late, const uint64_t *points, size_t n, const uint32_t *owner,
 		   struct code_map *ret)
 {
@@ -112,7 +116,10 @@ static int collect(const struct late *late, const uint64_t *points, size_t n, co
 	return 0;
 }
 
-/* Computes which parts of the new ranges @late stay visible: ascending, without overlaps. */
+/*
+ * Computes which parts of the new ranges @late aren't covered by later ranges. *@ret has these
+ * parts in ascending order, without overlaps.
+ */
 static int uncover(const struct late *late, struct code_map *ret)
 {
 	_cleanup_free_ uint64_t *points = reallocarray(NULL, 2 * late->n, sizeof(*points));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Named ranges of addresses in which a later range covers what earlier ones claimed. This suits a
- * process that makes code, discards it and makes new code at the same addresses.
+ * Named ranges of addresses, where a later range covers the parts of earlier ranges that it
+ * overlaps. This suits a process that makes code, discards it and makes new code at the same
+ * addresses.
  */
 #ifndef SYMBOL_MADECODE_CODE_MAP_H
 #define SYMBOL_MADECODE_CODE_MAP_H
@@ -11,8 +12,8 @@
 struct code_range {
 	uint64_t start, end; /* addresses of the code; end exclusive, start < end */
 	/*
-	 * where the code began when its range was added; later ranges may have covered its
-	 * beginning
+	 * where the code began when its range was added; later ranges may have covered the
+	 * beginning of the range
 	 */
 	uint64_t first;
 	/* a number that the map's user chose; only the user knows its meaning */
@@ -21,7 +22,8 @@ struct code_range {
 
 struct code_map {
 	/*
-	 * list[0 .. sorted): ascending, without overlaps; the ranges after these: in order of time
+	 * list[0 .. sorted) is in ascending order, without overlaps; the ranges after these are in
+	 * the order in which they were added
 	 */
 	VEC(struct code_range) list;
 	size_t sorted;
@@ -36,13 +38,15 @@ void code_map_fini(struct code_map *m);
 _must_use_ int code_map_add(struct code_map *m, uint64_t start, uint64_t size, uint32_t name);
 
 /*
- * Sorts in the ranges that were added since the last call; call it before a search. Takes n log n
- * steps for these ranges, n for the others. 0 or -ENOMEM (nothing is lost).
+ * Sorts in the ranges that were added since the last call; call this function before a search.
+ * Takes n log n steps for these n ranges, and a step for each older range. 0 or -ENOMEM (nothing is
+ * lost).
  */
 _must_use_ int code_map_settle(struct code_map *m);
 
 /*
- * Returns the range that holds @addr, or NULL. Ranges added since code_map_settle() aren't found.
+ * Returns the range that holds @addr, or NULL. Ranges that were added since the last
+ * code_map_settle() aren't found.
  */
 const struct code_range *code_map_find(const struct code_map *m, uint64_t addr);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Makes names and unwind rows (how to find the caller) of the ELF files that a process registered;
- * see gdb_jit.h. A reading goes through four files: gdb_jit_list.c follows gdb's list,
- * gdb_jit_file.c reads a file of it, gdb_jit_check.c finds out what has changed since, and this one
- * makes the table of what is left.
+ * see gdb_jit.h. A reading of the list is done by four source files: gdb_jit_list.c follows gdb's
+ * list, gdb_jit_file.c reads an ELF file of the list, gdb_jit_check.c finds out which files have
+ * changed since, and gdb_jit.c makes the table of the files that are left.
  */
 #include "symbol/madecode/gdb_jit.h"
 
@@ -53,12 +53,12 @@ static int collect_spans(struct reader *rd)
 }
 
 /*
- * Finds addresses that two sections claim. One of the two no longer exists, and nobody can tell
- * which one.
+ * Finds addresses that two sections claim. One of the two sections no longer exists, and nobody can
+ * tell which.
  */
 static void find_shared(struct reader *rd)
 {
-	/* of the sections gone through so far, the one that ends last */
+	/* of the sections that the loop has passed, the one that ends last */
 	struct span *reaching = NULL;
 
 	if (rd->spans.n)
@@ -127,8 +127,8 @@ static int make_table(struct reader *rd)
 		r = r ? r : add_functions(rd, *f);
 	r = r ? r : symbol_table_sort(&rd->jit->table);
 	/*
-	 * Symbols beyond the limit are left out. All symbols have sizes, so their addresses don't
-	 * get the name of another symbol.
+	 * Symbols beyond the limit are left out. The other symbols don't cover addresses of these,
+	 * because all symbols have sizes.
 	 */
 	if (r == -EFBIG) {
 		rd->jit->stats.dropped++;
@@ -139,8 +139,8 @@ static int make_table(struct reader *rd)
 }
 
 /*
- * After a reading that was cut short: keeps those files of the reading @before that this reading
- * didn't reach, within the same limits. 0 or -ENOMEM.
+ * After a reading that was cut short: keeps those files of the earlier reading @before that this
+ * reading didn't reach, within the same limits. 0 or -ENOMEM.
  */
 static int keep_rest(struct reader *rd, const struct gdb_jit *before)
 {

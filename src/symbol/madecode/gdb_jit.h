@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names and unwind rows of code that a process made at run time and registered for gdb, as LLVM
- * does. The symbol __jit_debug_descriptor leads to a list of ELF files in the process's memory
+ * Finds names and unwind rows of code that a process made at run time and registered for gdb, as
+ * LLVM does. The symbol __jit_debug_descriptor leads to a list of ELF files in the process's memory
  * (gdb's manual, "JIT Interface"). The process keeps running while the list is read, and may be
  * hostile. So everything is bounded, and krait reads twice the memory that says where the code is.
  */
@@ -15,7 +15,7 @@
 
 /*
  * Limits of one reading, besides the thread's slice (base/work/slice.h). Files beyond a limit are
- * counted and left out. They are the oldest files, because a list begins with the latest one.
+ * counted and left out. These are the oldest files, because a list begins with the latest file.
  */
 #define GDB_JIT_FILES_MAX    16384
 #define GDB_JIT_BYTES_MAX    (32u << 20) /* the most bytes of symbol tables and names */
@@ -25,7 +25,7 @@ struct gdb_jit;
 
 struct gdb_jit_stats {
 	size_t files, symbols; /* how many files, and symbols, are in use */
-	size_t malformed;      /* how many files weren't understood */
+	size_t malformed;      /* how many files krait didn't understand */
 	size_t dropped;	       /* how many files were left out because of a limit */
 	/* how many sections were left out because they share addresses with another section */
 	size_t doubtful;
@@ -41,8 +41,9 @@ typedef int gdb_jit_peek_pieces(void *arg, const struct iovec *pieces, size_t n,
 
 /*
  * Reads the lists of gdb's @n descriptors at the addresses @descriptors. If a list changes while it
- * is read, only the files that stay in it are kept. 0; -EAGAIN: no file stayed; -EPROTO: there is
- * no list at an address, or the list is circular; -EFAULT ..., -ENOMEM. With a message.
+ * is read, only the files that stay in the list are kept. 0; -EAGAIN: no file stayed; -EPROTO:
+ * there is no list at an address, or the list is circular; -EFAULT and others, -ENOMEM. Failures
+ * leave a message.
  */
 _must_use_ int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descriptors, size_t n,
 			    struct gdb_jit **ret);
@@ -50,8 +51,8 @@ _must_use_ int gdb_jit_read(gdb_jit_peek *peek, void *arg, const uint64_t *descr
 /*
  * Reads the lists as gdb_jit_read() does, when there was an earlier reading @before (NULL: there
  * was none). A file that is still listed and whose memory hasn't changed is taken over from
- * @before. The memory of such files is only compared, for many files in one request (@pieces; NULL:
- * for one file after the other).
+ * @before. The memory of such files is only compared. With @pieces, one request reads the memory of
+ * many files; if @pieces is NULL, the files are read one after the other.
  */
 _must_use_ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek,
 			       gdb_jit_peek_pieces *pieces, void *arg, const uint64_t *descriptors,
@@ -59,24 +60,24 @@ _must_use_ int gdb_jit_read_on(const struct gdb_jit *before, gdb_jit_peek *peek,
 void gdb_jit_free(struct gdb_jit *j); /* @j may be NULL */
 
 /*
- * True if the descriptors show that nothing was registered since the reading. Then a new reading
- * would find no more names, though names of code that was unregistered may be wrong.
+ * Do the descriptors show that nothing was registered since the reading? If so, a new reading would
+ * find no more names. But some names may be wrong, because their code may have been unregistered.
  */
 bool gdb_jit_looks_same(const struct gdb_jit *j, gdb_jit_peek *peek, void *arg);
 
 /*
  * Did the reading end early, because the thread's slice of work was used up (base/work/slice.h),
- * but learn something new? Then the next reading will know more.
+ * but find something new? If so, another reading will find more.
  */
 bool gdb_jit_goes_on(const struct gdb_jit *j);
 
 /*
- * Returns the symbol of the function that covers @addr, as its file has it, or NULL. Valid as long
- * as @j. Sets *@start to the function's address, unless @start is NULL.
+ * Returns the symbol of the function that covers @addr, as the function's file has it, or NULL. The
+ * symbol is valid as long as @j. Sets *@start to the function's address, unless @start is NULL.
  */
 const char *gdb_jit_find(const struct gdb_jit *j, uint64_t addr, uint64_t *start);
 
-/* Returns the unwind rows of each file; valid as long as @j. */
+/* Returns the unwind rows of each file, which are valid as long as @j. */
 const unwind_rows_vec *gdb_jit_rows(const struct gdb_jit *j);
 
 struct gdb_jit_stats gdb_jit_stats(const struct gdb_jit *j);

@@ -63,7 +63,7 @@ static void add_to_batch(struct batch *b, struct file *f, bool head)
 	b->files[b->n_files++] = f;
 }
 
-/* Counts work that belongs to no single file. */
+/* Charges the slice for work that isn't for a particular file. False: the slice is used up. */
 static bool spend_beside(struct reader *rd, uint64_t work)
 {
 	bool left = slice_spend(work);
@@ -74,8 +74,8 @@ static bool spend_beside(struct reader *rd, uint64_t work)
 
 /*
  * Checks all files of the batch in one request. If a part of their memory can't be read, checks
- * each file by itself. For whole files (@head is false) that counts as work, as if the file were
- * read again, because there may be many files.
+ * each file by itself. For whole files (@head is false), these checks are charged to the slice as
+ * if the files were read again, because there may be many.
  */
 static void check_batch(struct reader *rd, struct batch *b, bool head)
 {
@@ -107,8 +107,8 @@ static uint64_t bytes_of(const struct file *f, bool head)
 }
 
 /*
- * Sets .is_same of each file: does the memory that was read for it (@head: for its head) have the
- * same contents? 0 or -ENOMEM.
+ * Sets .is_same of each file: has the memory that was read for the file (@head: only for the file's
+ * head) still the same contents? 0 or -ENOMEM.
  */
 static int check_files(struct reader *rd, const struct gdb_jit *j, bool head)
 {
@@ -135,8 +135,8 @@ static int check_files(struct reader *rd, const struct gdb_jit *j, bool head)
 }
 
 /*
- * Are all entries and descriptors as they were? An entry that was removed or replaced during the
- * reading leads to other sections.
+ * Are all entries of the list and all descriptors as they were? An entry that was removed or
+ * replaced during the reading leads to the sections of another file.
  */
 static bool is_unchanged(struct reader *rd)
 {
@@ -146,7 +146,10 @@ static bool is_unchanged(struct reader *rd)
 	return gdb_jit_looks_same(rd->jit, rd->peek, rd->arg);
 }
 
-/* Reads the entries of all files as they are now; an entry that can't be read is all zero. */
+/*
+ * Reads the list entries of all files as they are now. An entry that can't be read becomes all
+ * zero.
+ */
 static void read_entries(struct reader *rd, struct entry *ret)
 {
 	size_t n = rd->jit->files.n, some;
@@ -166,7 +169,10 @@ static void read_entries(struct reader *rd, struct entry *ret)
 	}
 }
 
-/* Is @f still the same file, wherever its entry is in the list now? @e: its current entry. */
+/*
+ * Is @f still the same file, though its entry may be at another place in the list now? @e: its
+ * current entry.
+ */
 static bool is_same_file(struct reader *rd, const struct file *f, struct entry e)
 {
 	uint64_t now;
@@ -189,9 +195,9 @@ static bool is_same_file(struct reader *rd, const struct file *f, struct entry e
 }
 
 /*
- * Follows the list at @descriptor again, by the current entries @now. The files that it leads to
- * were in the list at some moment since the reading began. Entries that are new are passed over.
- * False: the process changes the entry that is read, or the list is circular.
+ * Follows the list at @descriptor again, by the current entries @now. Sets @listed for the files to
+ * which the list leads: these were in the list at some moment since the reading began. Skips new
+ * entries. False: the process changes an entry while it is read, or the list is circular.
  */
 static bool find_listed(struct reader *rd, uint64_t descriptor, struct entry *now, bool *listed)
 {
@@ -221,8 +227,8 @@ static bool find_listed(struct reader *rd, uint64_t descriptor, struct entry *no
 }
 
 /*
- * Forgets the files that weren't found in the list. The addresses of their sections become doubtful
- * for other files. 0 or -errno.
+ * Forgets the files that aren't @listed. If another file's section has the same addresses as a
+ * section of these, it becomes doubtful. 0 or -errno.
  */
 static int keep_listed(struct reader *rd, const bool *listed)
 {

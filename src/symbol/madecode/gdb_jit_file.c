@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads one ELF file that a process registered. LLVM (at least up to 21) registers a copy of the
- * relocatable file. Of that copy only the sections' addresses are those in memory; symbols are
- * relative to their section. The copy's .eh_frame isn't relocated, but the loaded one is, before
- * its code becomes executable. .eh_frame describes only functions that an exception may pass
- * through. The unwind rows of other functions are worked out from their instructions
- * (docs/decisions/0011).
+ * relocatable file. In that copy, only the addresses of sections are those in memory, and symbols
+ * are relative to their section. The .eh_frame in the copy isn't relocated. The loaded .eh_frame is
+ * relocated before its code becomes executable. .eh_frame describes only functions that an
+ * exception may pass through. krait computes the unwind rows of other functions from their
+ * instructions (docs/decisions/0011).
  */
 #include <elf.h>
 
@@ -48,8 +48,8 @@ uint64_t jit_hash(uint64_t h, const void *bytes, size_t n)
 }
 
 /*
- * Reads memory for a file. Everything that is read for a file goes through here, so that the ranges
- * and their hash are recorded.
+ * Reads memory for a file. All reads for a file call this function, which records the ranges that
+ * were read and a hash over their contents.
  */
 static int peek_file(struct reader *rd, uint64_t at, void *buf, size_t n)
 {
@@ -66,7 +66,7 @@ static int peek_file(struct reader *rd, uint64_t at, void *buf, size_t n)
 	return r;
 }
 
-/* Counts work for a file. If there is too much, the whole file counts as incomplete. */
+/* Charges the slice for work on a file. If the slice is used up, the file counts as incomplete. */
 static bool spend(struct reader *rd, uint64_t work)
 {
 	rd->cut |= !slice_spend(work);
@@ -95,8 +95,8 @@ static void *read_block(struct reader *rd, uint64_t at, uint64_t n, uint64_t wor
 }
 
 /*
- * Copies a part of .whole, the contents of a small file. Parts may overlap: once their bytes are
- * more than .whole has, the rest counts as if it were read.
+ * Copies a part of .whole, the contents of a small file. Parts may overlap. Once more bytes were
+ * copied than .whole has, further bytes count as if they were read from the process.
  */
 static void *copy_block(struct reader *rd, uint64_t offset, uint64_t n)
 {
@@ -119,7 +119,7 @@ static void *copy_block(struct reader *rd, uint64_t offset, uint64_t n)
 
 /*
  * Reads @n bytes at @offset of the file of @e, and adds a NUL. NULL: the bytes are beyond the
- * file's end or a limit, or can't be read.
+ * file's end, a limit is reached, or the bytes can't be read.
  */
 static void *read_part(struct reader *rd, const struct entry *e, uint64_t offset, uint64_t n)
 {
@@ -216,7 +216,8 @@ static int read_symbols(struct reader *rd, const struct head *h, const Elf64_Shd
 }
 
 /*
- * Returns the header of .eh_frame if that was loaded; NULL: it wasn't loaded, or the file has none.
+ * Returns the header of .eh_frame if that section was loaded; NULL: it wasn't loaded, or the file
+ * has no .eh_frame.
  */
 static const Elf64_Shdr *find_eh_frame(struct reader *rd, const struct head *h)
 {
@@ -273,7 +274,7 @@ static int find_code(const struct head *h, struct code *ret)
 static int rows_of_tables(struct reader *rd, const struct head *h, struct code *ret)
 {
 	const Elf64_Shdr *eh = find_eh_frame(rd, h);
-	/* CPython 3.15's files: .eh_frame is only in the file, and is relocated there */
+	/* files of CPython 3.15 have .eh_frame only in the file, where it is relocated */
 	bool linked = h->elf.e_type != ET_REL;
 	_cleanup_free_ uint8_t *bytes =
 		!eh	 ? NULL
@@ -310,7 +311,10 @@ static int rows_of_code(struct reader *rd, const struct head *h, struct code *re
 					false, &ret->rows);
 }
 
-/* Reads the unwind rows of a file. 0 also if there are none, because its code still has names. */
+/*
+ * Reads the unwind rows of a file. Returns 0 also if there are no rows: the file's code still has
+ * names.
+ */
 static int read_rows(struct reader *rd, const struct head *h)
 {
 	_cleanup_(code_fini) struct code c = {};

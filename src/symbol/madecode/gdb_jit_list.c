@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Follows gdb's list of registered files. The process may change the list while krait reads it, so
- * krait reads twice where the next entry is.
+ * krait reads the address of the next entry twice.
  */
 #include <elf.h>
 
@@ -9,8 +9,8 @@
 #include "symbol/madecode/gdb_jit_reading.h"
 
 /*
- * Reads the entry at @at into .file, which the reader owns. The file is taken over from the reading
- * @before if none of its memory has changed.
+ * Reads the list entry at @at and its file into .file, which the reader owns. If none of the file's
+ * memory has changed, takes the file over from the earlier reading @before.
  */
 static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *before)
 {
@@ -24,7 +24,7 @@ static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 		rd->file = known;
 		return 0;
 	}
-	jit_file_put(rd->file); /* frees a file that wasn't kept */
+	jit_file_put(rd->file); /* frees the file in .file if it wasn't kept */
 	rd->file = calloc(1, sizeof(*rd->file));
 	if (!rd->file)
 		return -ENOMEM;
@@ -63,8 +63,8 @@ static int take_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 }
 
 /*
- * Drops the file that was kept last: its entry isn't in the list. If the entry is met later, it is
- * read again.
+ * Drops the file that was kept last, because its entry isn't in the list. If the list leads to the
+ * entry later, it is read again.
  */
 static void give_back_last(struct reader *rd)
 {
@@ -92,8 +92,8 @@ bool jit_is_behind(const struct reader *rd, uint64_t descriptor, uint64_t prev, 
 }
 
 /*
- * Follows the list from @first on. An entry that was seen before is passed over, at most @passes
- * times; after that the list counts as circular: -EPROTO.
+ * Follows the list from @first on. Skips entries that were seen before, but at most @passes of
+ * them: if there are more, the list counts as circular, and the result is -EPROTO.
  */
 static int follow_list(struct reader *rd, uint64_t at, uint64_t first, const struct gdb_jit *before,
 		       unsigned passes)
@@ -128,8 +128,8 @@ static bool is_changing(int r)
 }
 
 /*
- * Reads the list of the descriptor at @at. If the process changes the entry that is read, or has
- * changed the list since, the list is followed again from its beginning.
+ * Reads the list of the descriptor at @at. If the process changes an entry while it is read, or has
+ * changed the list meanwhile, follows the list again from its beginning.
  */
 static int read_list(struct reader *rd, uint64_t at, const struct gdb_jit *before)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A reading of gdb's list, for the four files that share the work (gdb_jit.c says which). */
+/* What belongs to one reading of gdb's list. Four source files share it (gdb_jit.c says which). */
 #ifndef SYMBOL_MADECODE_GDB_JIT_READING_H
 #define SYMBOL_MADECODE_GDB_JIT_READING_H
 
@@ -9,9 +9,10 @@
 #include "symbol/elf/symbol_table.h"
 #include "symbol/madecode/gdb_jit.h"
 
-#define TURNS_MOST 64 /* how many new entries may be met when gdb's list is followed again */
-#define TRIES_MOST 8  /* how often gdb's list is followed again at most, because it has changed */
-/* the work of one request to the child that reads (proc/read/reader.h) */
+#define TURNS_MOST 64 /* how many new entries krait skips when it follows gdb's list again */
+/* how often krait follows gdb's list again at most, because the list has changed */
+#define TRIES_MOST 8
+/* what one request to the child that reads (proc/read/reader.h) costs of the slice */
 #define WORK_PEEK (10 * WORK_CALL)
 
 /* The layout of gdb's structures in a 64-bit process. */
@@ -32,8 +33,8 @@ struct gdb_jit {
 	struct symbol_table table;
 	unwind_rows_vec rows; /* unwind rows of each file that has any; the files own this memory */
 	/*
-	 * files of the list. After a reading that was cut short, the files that it didn't reach
-	 * come last.
+	 * files of the list; if a reading was cut short, the files of the earlier reading that it
+	 * didn't reach come last
 	 */
 	VEC(struct file *) files;
 	VEC(struct known_descriptor) descriptors;
@@ -58,8 +59,8 @@ struct range {
 };
 
 /*
- * An entry, and what was learnt from its file. A later reading takes all this over, as long as the
- * memory that was read for it has the same contents.
+ * A list entry, and what krait has read from its file. A later reading takes all this over, as long
+ * as the memory that was read for the file has the same contents.
  */
 struct file {
 	unsigned refs;
@@ -67,12 +68,14 @@ struct file {
 	struct entry entry;
 	VEC(struct range) ranges;
 	/*
-	 * how many of the first .ranges are the entry, and the headers that say where its code is
+	 * how many of the first .ranges have the list entry, and the headers that say where the
+	 * file's code is
 	 */
 	size_t n_head;
 	uint64_t hash, head_hash;
 	/*
-	 * a part of the file couldn't be read or was beyond a limit: another reading may learn more
+	 * a part of the file couldn't be read or was beyond a limit, so another reading may find
+	 * more
 	 */
 	bool part;
 	/* when the file was checked last, its memory had the same contents as when it was read */
@@ -88,53 +91,58 @@ struct file {
 
 struct reader {
 	gdb_jit_peek *peek;
-	/* function that reads many pieces in one request; NULL: pieces are read one by one */
+	/*
+	 * function that reads many pieces in one request; NULL: pieces are read one after the other
+	 */
 	gdb_jit_peek_pieces *pieces;
 	void *arg;
-	size_t left;  /* how many bytes this reading may still read */
-	bool cut;     /* this reading was cut, because the thread's slice is used up */
-	size_t fresh; /* how many files this reading was the first to read completely */
+	size_t left; /* how many bytes this reading may still read */
+	bool cut;    /* this reading was cut short, because the thread's slice is used up */
+	/* how many files were read completely by this reading, and by no reading before */
+	size_t fresh;
 	struct gdb_jit *jit;
 	struct file *file; /* the file of gdb's list that is being read */
-	/* the contents of .file, if .file is small; NULL: .file is read in parts */
+	/* contents of the file .file, if it is small; NULL: the file is read in parts */
 	uint8_t *whole;
-	/* how many bytes of .whole were counted, but not used for a part yet */
+	/* how many bytes of .whole the slice was charged for, but no part has used yet */
 	uint64_t whole_left;
-	struct map known; /* the files of the reading before: address -> index + 1 */
-	struct map seen;  /* the files of this reading: address -> index + 1 */
+	struct map known; /* files of the earlier reading: address -> index + 1 */
+	struct map seen;  /* files of this reading: address -> index + 1 */
 	VEC(struct span) spans;
 };
 
-/* gdb_jit_file.c: gives back a reference to a file; @f may be NULL. */
+/* Drops a reference to a file (in gdb_jit_file.c); @f may be NULL. */
 void jit_file_put(struct file *f);
 
 /* Reads the entry at @at, and its file, into .file. Fails only if the entry can't be read. */
 _must_use_ int jit_file_read(struct reader *rd, uint64_t at);
 
 /*
- * Returns the hash of some bytes that are followed by the @n bytes @bytes. @h: the hash of the
- * first bytes; 0: there are none.
+ * Returns the hash of the bytes with the hash @h, followed by the @n bytes @bytes. @h is 0 if there
+ * are no bytes before.
  */
 uint64_t jit_hash(uint64_t h, const void *bytes, size_t n);
 
 /*
- * gdb_jit_list.c: reads all lists. If a list changes or is broken, the other lists are read
+ * Reads all lists (in gdb_jit_list.c). If a list changes or is broken, the other lists are read
  * nevertheless. Returns the first error.
  */
 _must_use_ int jit_read_lists(struct reader *rd, const uint64_t *at, size_t n,
 			      const struct gdb_jit *before);
 
 /*
- * Did the entry at @prev lead to the entry @e at @at? If an entry was added or removed between them
- * since they were read, the current memory decides, and *@e is read again.
+ * Did the entry at @prev lead to the entry @e at @at? If an entry was added or removed between the
+ * two since they were read, the current memory decides, and *@e is read again.
  */
 bool jit_is_behind(const struct reader *rd, uint64_t descriptor, uint64_t prev, uint64_t at,
 		   struct entry *e);
 
-/* gdb_jit_check.c: finds the files of the reading @before that needn't be read again. */
+/*
+ * Finds the files of the earlier reading @before that needn't be read again (in gdb_jit_check.c).
+ */
 _must_use_ int jit_find_known(struct reader *rd, const struct gdb_jit *before);
 
-/* Checks what was read against gdb's list as it is now. @r: the result of the reading. */
+/* Compares what was read with gdb's list as it is now. @r: the result of the reading. */
 _must_use_ int jit_settle(struct reader *rd, int r);
 
 #endif

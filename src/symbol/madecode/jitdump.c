@@ -8,11 +8,12 @@
 #include "base/system/far.h"
 #include "base/work/slice.h"
 
-#define MAGIC	    0x4a695444u
-#define NAME_BYTES  4096 /* how many bytes of a name are read; a longer one is cut */
-#define HEADER_MIN  40
+#define MAGIC	   0x4a695444u
+#define NAME_BYTES 4096 /* how many bytes of a name are read; a longer name is cut off */
+#define HEADER_MIN 40
 
-#define WORK_RECORD 2000 /* the work of one record: two reads, and an entry (perf_map.c) */
+/* what one record costs of the slice: two reads, and an entry (perf_map.c) */
+#define WORK_RECORD 2000
 
 enum { RECORD_LOAD = 0, RECORD_MOVE = 1 };
 
@@ -26,7 +27,10 @@ struct record {
 	uint64_t time;
 };
 
-/* What follows the head of a record of code; then come the NUL-terminated name and the code. */
+/*
+ * What comes after the head of a record of code. After it come the NUL-terminated name and the
+ * code.
+ */
 struct load {
 	uint32_t pid, tid;
 	uint64_t vma, addr, size, index;
@@ -60,7 +64,8 @@ static bool read_header(struct jitdump *d)
 }
 
 /*
- * Reads a record of code. @n: bytes of its body that were read. False: the record makes no sense.
+ * Reads a record of code. @n: how many bytes of the record's body were read. False: the contents of
+ * the record make no sense.
  */
 static bool take_load(const union body *b, size_t n, struct jitdump_code *ret)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * numba's symbols (numba/core/itanium_mangler.py, 0.55 to 0.68) have the form of C++'s. Python's
- * modules are namespaces, and the number of the compilation is an ABI tag, "v7":
- * _ZN3app1fB2v7B38c8tJTIeFIjxB2...E5ArrayIdLi1E1C. A prefix that ends in a dot says what the
- * function was compiled for ("cfunc.", "__gufunc__.").
+ * Reads symbols of numba (numba/core/itanium_mangler.py, 0.55 to 0.68), which have the form of C++
+ * symbols. Modules of Python become namespaces, and the number of the compilation becomes an ABI
+ * tag, "v7": _ZN3app1fB2v7B38c8tJTIeFIjxB2...E5ArrayIdLi1E1C. A prefix that ends in a dot says what
+ * the function was compiled for ("cfunc.", "__gufunc__.").
  */
 #include "symbol/madecode/numba_name.h"
 
@@ -15,8 +15,8 @@
 #define IDENTIFIER_MAX 4096
 
 /*
- * Returns the text of an identifier like "4leaf" at *@p; moves *@p past it. NULL: no identifier is
- * there.
+ * Returns the text of an identifier like "4leaf" at *@p, and moves *@p to its end. NULL: there is
+ * no identifier.
  */
 static const char *take_identifier(const char **p, size_t *n)
 {
@@ -35,7 +35,8 @@ static const char *take_identifier(const char **p, size_t *n)
 
 /*
  * numba writes a character that isn't a letter, digit or underscore as _XX. It doesn't escape
- * underscores, so only < and > around a whole identifier are certain.
+ * underscores, so _XX may also be part of the name itself. Only < and > around a whole identifier
+ * are certain.
  */
 static void add_identifier(struct str *out, const char *text, size_t n)
 {

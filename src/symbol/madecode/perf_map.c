@@ -22,23 +22,26 @@
 #define BLOCK_BYTES (64u << 10)
 
 /*
- * Work of a slice for one entry: WORK_ENTRY if the entry is read, sorted and laid over the other
- * entries; WORK_COPY if the map has it already and it is only copied.
+ * What an entry costs of the slice. WORK_ENTRY: the entry is read, sorted, and laid over other
+ * entries. WORK_COPY: the map already has the entry, which is only copied.
  */
 #define WORK_ENTRY 300
 #define WORK_COPY  8
 
 struct perf_map {
 	int text;	 /* descriptor of perf-PID.map; -1: there is none */
-	uint64_t offset; /* offset in the perf map up to which the map was read */
+	uint64_t offset; /* how many bytes of the perf map have been read */
 	struct str line; /* the beginning of the perf map's last line, which isn't complete yet */
-	/* the jitdump; its .fd is owned by this struct; -1: there is no jitdump */
+	/* the jitdump, whose .fd this struct owns; -1: there is no jitdump */
 	struct jitdump dump;
 	struct map indices; /* index of code in the jitdump -> offset of its name in .names */
 	struct str names;   /* names of all entries, each NUL-terminated */
 	struct code_map code;
 	struct perf_map_stats stats;
-	/* this refresh made room once, which takes as much work as reading a million lines */
+	/*
+	 * this refresh has already made room once, which takes as much work as reading a million
+	 * lines
+	 */
 	bool was_full;
 };
 
@@ -80,7 +83,7 @@ static void perf_map_freep(struct perf_map **m)
 	perf_map_free(*m);
 }
 
-/* Returns the offset of a copy of @name in .names; UINT32_MAX: no room. */
+/* Returns the offset of a copy of @name in .names; UINT32_MAX: there is no room. */
 static uint32_t add_name(struct perf_map *m, const char *name, size_t n)
 {
 	uint32_t at = (uint32_t)m->names.n;
@@ -95,7 +98,10 @@ static uint32_t add_name(struct perf_map *m, const char *name, size_t n)
 
 static int add_range(struct perf_map *m, uint64_t start, uint64_t size, uint32_t name)
 {
-	/* code_map_settle() drops entries that are covered, but takes too long for every entry. */
+	/*
+	 * code_map_settle() drops entries that are covered, but calling it for every entry would
+	 * take too long.
+	 */
 	if (m->code.list.n >= PERF_MAP_ENTRIES_MAX &&
 	    m->code.list.n - m->code.sorted >= PERF_MAP_ENTRIES_MAX / 4) {
 		if (code_map_settle(&m->code) < 0)
@@ -123,7 +129,9 @@ static int add_line(struct perf_map *m, const char *line, size_t n)
 	return add_range(m, start, size, add_name(m, p, (size_t)(end - p)));
 }
 
-/* Takes bytes of one line: up to the line's newline (@whole), or all that are there. */
+/*
+ * Adds @n bytes of one line. @whole: the line ends with these bytes; else its end isn't there yet.
+ */
 static int feed_line(struct perf_map *m, const char *text, size_t n, bool whole)
 {
 	int r = 0;
@@ -163,8 +171,8 @@ int perf_map_feed(struct perf_map *m, const char *text, size_t n)
 }
 
 /*
- * Skips a hole in the file, which reads as NULs. Takes at most as many NULs as the longest line has
- * bytes, however long the hole is. If the file system doesn't report holes, the NULs are read.
+ * Skips a hole in the file, which reads as NULs. However long the hole is, at most as many NULs are
+ * taken as the longest line has bytes. If the file system doesn't report holes, the NULs are read.
  */
 static int skip_hole(struct perf_map *m, uint64_t end)
 {
@@ -292,8 +300,8 @@ static bool is_before(struct timespec time, uint64_t since_ns)
 }
 
 /*
- * Opens a map file or jitdump of a process. Descriptor, or -errno + message; -EACCES: it is another
- * user's.
+ * Opens a perf map or jitdump of a process. Returns a descriptor, or -errno + message; -EACCES: the
+ * file belongs to another user.
  */
 static int open_file(const struct proc *proc, uint64_t since_ns, const struct proc_status *status,
 		     const char *form)
@@ -312,8 +320,8 @@ static int open_file(const struct proc *proc, uint64_t since_ns, const struct pr
 		return err_set(-EACCES, "%s isn't read: it belongs to user %u, the process to %u",
 			       path, (unsigned)st.st_uid, (unsigned)status->uid);
 	/*
-	 * The file belongs to another process that had the same number, or to the program that this
-	 * process ran before.
+	 * the file belongs to an earlier process with the same number, or to the program that this
+	 * process ran before an exec
 	 */
 	if (file_is_older(proc->dirfd, st.st_mtim) || is_before(st.st_mtim, since_ns))
 		return -ENOENT;
@@ -332,8 +340,8 @@ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **
 	if (r)
 		return r;
 	/*
-	 * Anybody may make a file with such a name. So if one of the two files is refused, the
-	 * other may still be the process's own.
+	 * Anybody may make a file with such a name. So if either of the two files is refused, the
+	 * other one may still be the process's own.
 	 */
 	m->dump.fd = open_file(proc, since_ns, &status, "/tmp/jit-%d.dump");
 	if (m->dump.fd < 0 && m->dump.fd != -ENOENT)

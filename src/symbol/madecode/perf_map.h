@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of code made at run time, from /tmp/perf-PID.map ("START SIZE name", hexadecimal) and
- * jitdump (jit-PID.dump). The process itself writes these files while they are read, so they are
- * hostile and never complete. Where entries overlap, the later one counts.
+ * Finds names of code made at run time in /tmp/perf-PID.map ("START SIZE name", hexadecimal) and in
+ * a jitdump (jit-PID.dump). The process itself writes these files while krait reads them, so they
+ * may be hostile and are never complete. Where entries overlap, the later entry counts.
  */
 #ifndef SYMBOL_MADECODE_PERF_MAP_H
 #define SYMBOL_MADECODE_PERF_MAP_H
@@ -21,32 +21,33 @@ struct perf_map_stats {
 	size_t entries;	  /* how many entries are in use */
 	size_t malformed; /* how many lines and records aren't entries */
 	size_t dropped;	  /* how many entries were left out because of a limit */
-	bool unread;	  /* a file has more bytes than were read */
+	bool unread;	  /* one of the two files has more bytes than were read */
 };
 
 /*
  * Opens /tmp/perf-PID.map and /tmp/jit-PID.dump in @proc's own mount namespace, with the PID of its
  * innermost namespace. A file is read only if it is regular, belongs to the process's user, and was
  * written after the process started and after @since_ns, the process's last exec (CLOCK_MONOTONIC;
- * 0: not known). 0; -ENOENT: there is neither file; -errno with a message (-EACCES: a file belongs
+ * 0: not known). 0; -ENOENT: neither file is there; -errno with a message (-EACCES: a file belongs
  * to another user).
  */
 _must_use_ int perf_map_open(const struct proc *proc, uint64_t since_ns, struct perf_map **ret);
 void perf_map_free(struct perf_map *m); /* @m may be NULL */
 
 /*
- * Reads what was appended since the last time; if a file has become shorter, reads it from its
- * beginning. The work is bounded: if there are more lines than a full map has, or more than the
- * thread's slice allows (base/work/slice.h), the next refresh reads on. Call it once more when the
- * process has ended, because CPython writes a jitdump through a buffer of 4 KiB. 0 or -errno with a
- * message. Takes a system call if nothing was appended, else milliseconds for every 10,000 entries
- * of the map.
+ * Reads what was appended to the files since the last refresh. If a file has become shorter, reads
+ * it from its beginning. The work is bounded: if there are more lines than a full map has, or more
+ * than the thread's slice allows (base/work/slice.h), the next refresh reads on. Call this function
+ * once more when the process has ended, because CPython writes a jitdump through a buffer of 4 KiB.
+ * 0 or -errno with a message. If nothing was appended, takes one system call; else some
+ * milliseconds for every 10,000 entries of the map.
  */
 _must_use_ int perf_map_refresh(struct perf_map *m);
 
 /*
- * Name of the code at @addr, or NULL; valid until the next refresh. The name may have any bytes
- * except NUL and newline. *@start (@start may be NULL): where the code at @addr begins.
+ * Returns the name of the code at @addr, or NULL. The name is valid until the next refresh. The
+ * name may have any bytes except NUL and newline. Sets *@start to where the code begins, unless
+ * @start is NULL.
  */
 const char *perf_map_find(const struct perf_map *m, uint64_t addr, uint64_t *start);
 
@@ -56,8 +57,8 @@ struct perf_map_stats perf_map_stats(const struct perf_map *m);
 size_t perf_map_bytes(const struct perf_map *m);
 
 /*
- * Adds the jitdump that is open as @fd, which isn't where the map looks for one. Takes over @fd,
- * even if it fails. 0 or -errno with a message.
+ * Adds the jitdump that is open as @fd; for a jitdump that isn't at the path where perf_map_open()
+ * looks. Takes over @fd, even if the call fails. 0 or -errno with a message.
  */
 _must_use_ int perf_map_add_dump(struct perf_map *m, int fd);
 

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The list of the interpreter's own functions; see machinery.h. It was made from the symbols of
- * CPython 2.7 and 3.6 to 3.15, and from their sources. tests/unit/symbol/test_machinery.c has names
- * that must be on it, and names that must not. A stripped interpreter has only the names that it
- * exports.
+ * Has the list of the interpreter's own functions; see machinery.h. The list was made from the
+ * symbols of CPython 2.7 and 3.6 to 3.15, and from their sources.
+ * tests/unit/symbol/test_machinery.c has names that must be on the list, and names that must not
+ * be. A stripped interpreter has only the names that it exports.
  */
 #include "symbol/pytables/machinery.h"
 
 #include <stdlib.h>
 
 /*
- * In a pattern, * stands for any characters. Where it would match too much, names are written out:
- * PyObject_Call* would match PyObject_Calloc.
+ * Names of the interpreter's own functions. A * stands for any characters. Where a * would match
+ * too much, names are written out: PyObject_Call* would match PyObject_Calloc.
  */
 static const char *const patterns[] = {
 	/*
-	 * The evaluation loop: running it, making and clearing its frames, looking up its names.
-	 * Not here are functions of _PyEval_* that import, unpack, match or wait for the GIL,
+	 * Functions of the evaluation loop: they run it, make and clear its frames, look up names
+	 * for it. Functions _PyEval_* that import, unpack, match or wait for the GIL aren't listed,
 	 * because users want to see these.
 	 */
 	"_PyEvalFrame*",
@@ -70,7 +70,7 @@ static const char *const patterns[] = {
 	"initialize_locals",
 	"make_pending_calls",
 	"_make_pending_calls",
-	"py_trampoline_evaluator", /* with -X perf: runs frames by trampolines */
+	"py_trampoline_evaluator", /* with -X perf, this function runs frames by trampolines */
 
 	/* In 3.11 and later, the evaluation loop rewrites its own instructions. */
 	"_PyCode_Quicken",
@@ -150,8 +150,8 @@ static const char *const patterns[] = {
 	"vectorcall_unbound",
 
 	/*
-	 * tp_call of callable objects: functions, methods, C functions, classes. Not every
-	 * *_vectorcall: list_vectorcall is the work of list(x).
+	 * Functions tp_call of callable objects: functions, methods, C functions, classes. Not
+	 * every *_vectorcall is listed: list_vectorcall does the work of list(x).
 	 */
 	"cfunction_call*",
 	"cfunction_check_kwargs",
@@ -216,7 +216,7 @@ static const char *const patterns[] = {
 	"wrap_ternaryfunc*",
 	"wrap_unaryfunc",
 
-	/* Functions that resume a generator, a coroutine, an asynchronous generator. */
+	/* Functions that resume a generator, a coroutine or an asynchronous generator. */
 	"_PyAsyncGenASend_Send",
 	"_PyCoro_GetAwaitableIter",
 	"_PyGen_ClearFrame",
@@ -276,7 +276,8 @@ static const char *const patterns[] = {
 };
 
 /*
- * The functions of patterns[], by the names that method_names.h finds in a stripped file's tables.
+ * The functions in patterns[], under the names that method_names.h finds in the tables of a
+ * stripped file.
  */
 static const char *const from_tables[] = {
 	"async_generator.am_anext",

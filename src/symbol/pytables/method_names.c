@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the tables; see method_names.h. Arrays of struct PyMethodDef are recognized by their form,
- * and their owners by a pointer to the table. Types are found by exported symbols and by their
- * methods. opcode_handlers.h finds the functions of opcodes.
+ * Finds the tables that have names of functions; see method_names.h. Arrays of struct PyMethodDef
+ * are recognized by their form, and the type or module that owns an array by its pointer to the
+ * array. Types are found by exported symbols and by their methods. opcode_handlers.h finds the
+ * functions of opcodes.
  */
 #include "symbol/pytables/method_names.h"
 
@@ -26,7 +27,7 @@ struct entry {
 	uint32_t owner;
 	bool shared; /* several owners have the function, so no owner's name is put before .name */
 	/*
-	 * Python code calls the function by .name, which is from a method table or is a type's name
+	 * Python code calls the function by .name, which is in a method table or is a type's name
 	 */
 	bool method;
 	bool several; /* the function also has other names */
@@ -36,7 +37,7 @@ struct entry {
 struct method_names {
 	struct map by_start; /* address of a function -> its index in .entries */
 	VEC(struct entry) entries;
-	/* bytes of all names; kept here, because method_names_bytes() is called often */
+	/* bytes of all names, summed up once, because method_names_bytes() is called often */
 	size_t text_bytes;
 };
 
@@ -54,7 +55,10 @@ struct scan {
 	bool old; /* the file is of Python 2.7 */
 };
 
-/* Are these METH_* flags of methodobject.h: one calling convention, and flags that go with it? */
+/*
+ * Are @flags possible METH_* flags of methodobject.h? They have one calling convention, and only
+ * flags that go with it.
+ */
 static bool are_flags(uint64_t flags)
 {
 	uint64_t how = flags & (0x1 | 0x4 | 0x8 | 0x80), with = flags & ~how;
@@ -64,7 +68,7 @@ static bool are_flags(uint64_t flags)
 	return !(with & 0x2) || how & (0x1 | 0x80);
 }
 
-/* Can a struct PyMethodDef be at @at: name, function, flags, doc; 32 bytes? */
+/* Can a struct PyMethodDef be at @at? It has 32 bytes: name, function, flags, doc. */
 static bool is_method(const struct scan *s, uint64_t at, char name[static 80])
 {
 	return python_data_is_code(&s->d, python_data_word(&s->d, at + 8)) &&
@@ -172,7 +176,10 @@ static int set_owner(struct scan *s, size_t n, const char *name)
 	return s->owners.v[n] ? 0 : -ENOMEM;
 }
 
-/* Start of the array of struct PyType_Slot that has Py_tp_methods at @at; 0: there is none. */
+/*
+ * Returns the start of the array of struct PyType_Slot that has Py_tp_methods at @at; 0: there is
+ * no such array.
+ */
 static uint64_t slots_start(const struct scan *s, uint64_t at)
 {
 	unsigned int n = 0;
@@ -207,7 +214,10 @@ static int find_owners(struct scan *s, const struct data_piece *piece)
 	return 0;
 }
 
-/* Finds struct PyType_Spec (name, ..., slots): types that are made when a module is loaded. */
+/*
+ * Finds each struct PyType_Spec (name, ..., slots), which describes a type that is made when a
+ * module is loaded.
+ */
 static int find_specs(struct scan *s, const struct data_piece *piece)
 {
 	for (size_t i = SPEC_SLOTS / 8; i < piece->n; i++) {
@@ -266,8 +276,8 @@ static int add_slots(struct scan *s)
 }
 
 /*
- * Does Python code run the function by calling a type, as in set(x)? If so, the function has the
- * type's name.
+ * Does Python code run the function by calling a type, as in set(x)? If so, the function is shown
+ * under the type's name.
  */
 static bool is_type_call(const struct entry *e)
 {
@@ -275,8 +285,9 @@ static bool is_type_call(const struct entry *e)
 }
 
 /*
- * Puts the owner's name before a function that has one owner: list.sort. A function that several
- * owners share gets the first owner's name if machinery.c lists it under that whole name.
+ * Puts the name of the owner (type or module) before the name of a function that has one owner, as
+ * in list.sort. If a function has several owners, puts the first owner's name before its name if
+ * machinery.c lists the resulting name.
  */
 static int finish_names(struct scan *s)
 {
@@ -308,8 +319,8 @@ static int finish_names(struct scan *s)
 }
 
 /*
- * Names the garbage collector's main function. No table has it: Python code can only call
- * gc.collect(), which calls it.
+ * Names the garbage collector's main function. No table has this function: Python code can only
+ * call gc.collect(), which calls it.
  */
 static int add_collector(struct scan *s)
 {

@@ -9,7 +9,7 @@
 #include "elf/function_starts.h"
 
 #define OPCODES 256
-/* the most words of a run: 3.14 has one table of handlers, 3.15 two */
+/* the most words of a run of pointers: 3.14 has one table of handlers, 3.15 has two */
 #define RUN_MAX	    (4 * OPCODES)
 #define BLOCK_WORDS 8192
 
@@ -20,7 +20,10 @@
 #define MIN_DISTINCT 128
 #define MIN_SHARED   8
 
-/* Consecutive pointers to functions. .n stops at RUN_MAX + 1: a longer run is no table. */
+/*
+ * A run of consecutive pointers to functions. .n is at most RUN_MAX + 1, because a longer run isn't
+ * a table.
+ */
 struct run {
 	uint64_t v[RUN_MAX + 1];
 	size_t n;
@@ -28,8 +31,8 @@ struct run {
 
 struct search {
 	struct function_starts starts;
-	struct run now;	  /* the run of words that ends at the present one */
-	struct run table; /* the run that was found last and is a table */
+	struct run now;	  /* the run of pointers that ends at the present word */
+	struct run table; /* the run that was found last to be a table */
 	size_t found;
 };
 
@@ -57,7 +60,7 @@ static void count_words(const uint64_t words[static OPCODES], size_t *distinct, 
 }
 
 /*
- * Is the run of pointers a table of handlers? In 3.15 a second table follows the first; all its
+ * Is the run of pointers a table of handlers? In 3.15 a second table follows the first; in it, all
  * opcodes have the function that traces.
  */
 static bool is_table(const struct run *run)
@@ -96,8 +99,8 @@ static void take_words(struct search *s, const uint64_t *words, size_t n)
 }
 
 /*
- * Searches constant data that has no relocations. A file that is loaded at a fixed address has its
- * constant tables there.
+ * Searches constant data that has no relocations. If a file is loaded at a fixed address, its
+ * constant tables are in such data.
  */
 static int search_constants(struct search *s, struct elf_file *f, const struct elf_load *load)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads words of data as they are after relocation; see python_data.h. */
+/* Reads words of a file's data as they are after relocation; see python_data.h. */
 #include "symbol/pytables/python_data.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Reads the words of a segment, as many of them as the file has. */
+/* Reads @n words of a segment from @vaddr on, as many of them as the file has. */
 static int read_words(struct elf_file *f, uint64_t vaddr, size_t n, uint64_t *words)
 {
 	for (size_t i = 0; i < n;) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The initialised data of an ELF file as words, as if the file were loaded at its own addresses. */
+/*
+ * Reads the initialised data of an ELF file as words, as if the file were loaded at the addresses
+ * that it names itself.
+ */
 #ifndef SYMBOL_PYTABLES_PYTHON_DATA_H
 #define SYMBOL_PYTABLES_PYTHON_DATA_H
 
@@ -17,7 +20,7 @@ struct python_data {
 	VEC(struct data_piece) pieces;
 };
 
-/* Loads the writable segments of a file, at most @max bytes in all. 0 or -ENOMEM. */
+/* Loads the writable segments of a file, at most @max bytes together. 0 or -ENOMEM. */
 _must_use_ int python_data_load(struct python_data *d, struct elf_file *f, size_t max);
 void python_data_fini(struct python_data *d);
 
@@ -29,7 +32,7 @@ bool python_data_is_code(const struct python_data *d, uint64_t vaddr);
 
 /*
  * Copies the text at @vaddr if it is a name of at most 79 bytes: letters, digits and _; with @dots
- * also . and - inside. False: the text isn't such a name.
+ * also . and - within the name. False: the text isn't such a name.
  */
 bool python_data_name(const struct python_data *d, uint64_t vaddr, bool dots, char name[static 80]);
 

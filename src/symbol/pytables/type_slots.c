@@ -17,7 +17,10 @@ static const struct slot direct[] = {
 	{392, "tp_finalize"},	 {400, "tp_vectorcall"},
 };
 
-/* Structures that a type points to, as lists of functions; NULL: the field isn't a function. */
+/*
+ * The names of the functions in the structures to which a type points. NULL: the field isn't a
+ * function.
+ */
 static const char *const async[] = {"am_await", "am_aiter", "am_anext", "am_send"};
 static const char *const number[] = {
 	"nb_add",
@@ -77,8 +80,9 @@ static const struct {
 };
 
 /*
- * Checks for the head of a PyVarObject as PyVarObject_HEAD_INIT leaves it, followed by name, sizes
- * and destructor. Not only types point to method tables: the slots of a PyType_Spec do, too.
+ * Checks that the head of a PyVarObject is at @at as PyVarObject_HEAD_INIT makes it, followed by a
+ * name, sizes and a destructor. Not only types point to method tables: slots of a PyType_Spec also
+ * do.
  */
 bool type_check(const struct python_data *d, uint64_t at, uint64_t head, char name[static 80])
 {
@@ -112,14 +116,15 @@ int type_slots(const struct python_data *d, const struct python_type *t, bool ol
 
 	for (size_t i = 0; i < ARRAY_SIZE(direct) && !r; i++) {
 		/*
-		 * The fields that newer versions added are read only where the type is known to
-		 * have them.
+		 * a field that newer versions added is read only if the type's size shows that it
+		 * has the field
 		 */
 		if (direct[i].offset < 336 || t->head + direct[i].offset + 8 <= t->size)
 			r = give(d, at + direct[i].offset, t, direct[i].name, fn, arg);
 	}
 	/*
-	 * Python 2 has other lists of slots: no list for async, and more fields in the other lists.
+	 * Python 2 has other lists of slots: it has no list for async, and more fields in the other
+	 * lists.
 	 */
 	for (size_t i = 0; i < ARRAY_SIZE(lists) && !r && !old; i++) {
 		uint64_t list = python_data_word(d, at + lists[i].offset);
@@ -156,8 +161,8 @@ static int slot_definition(const struct python_data *d, uint64_t at, type_slot_f
 }
 
 /*
- * Calls @fn for the functions whose addresses the code of @symbol loads: by `lea disp(%rip), %reg`,
- * or by `mov $imm32` in a program at a fixed address.
+ * Calls @fn for functions whose addresses are loaded by the code of @symbol, by `lea disp(%rip),
+ * %reg`, or by `mov $imm32` in a program at a fixed address.
  */
 static int taken_in(const struct python_data *d, const char *symbol, const char *name,
 		    type_slot_fn *fn, void *arg)
@@ -229,7 +234,10 @@ static uint64_t call_target(const struct elf_section *text, const uint8_t *code,
 int common_callees(const struct python_data *d, const char *symbol, uint64_t start,
 		   const char *name, type_slot_fn *fn, void *arg)
 {
-	/* code of @symbol and of the function at @start, whose size isn't known */
+	/*
+	 * .one: the code of @symbol; .other: the code of the function at @start, whose size isn't
+	 * known
+	 */
 	uint8_t one[1024], other[512];
 	struct elf_section text;
 	struct elf_symbol sym;
