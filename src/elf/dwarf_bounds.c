@@ -12,7 +12,7 @@
 
 /*
  * Returns how many bytes the section has when it is unpacked. A packed section may claim any size.
- * libdw allocates that much, and unpacks the whole section.
+ * libdw allocates as much as is claimed, and unpacks the whole section.
  */
 static uint64_t unpacked_bytes(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
@@ -33,7 +33,10 @@ static uint64_t unpacked_bytes(Elf_Scn *scn, const GElf_Shdr *sh, const char *na
 	return MAX(be64toh(n), sh->sh_size);
 }
 
-/* libdw checks the offset of a string, but takes for granted that the string ends with a NUL. */
+/*
+ * Does the section end with a NUL, if it has strings? libdw checks the offset of a string, but
+ * takes for granted that a NUL ends it.
+ */
 static bool strings_end(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 {
 	Elf_Data *data;
@@ -49,8 +52,8 @@ static bool strings_end(Elf_Scn *scn, const GElf_Shdr *sh, const char *name)
 typedef bool section_fn(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *name, void *arg);
 
 /*
- * Calls @fn for each section that libdw reads. Returns false if the names of sections can't be read
- * or @fn returned false.
+ * Calls @fn for each section that libdw reads. Returns false if the names of sections can't be
+ * read, or if @fn has returned false.
  */
 static bool debug_sections(Elf *elf, int fd, section_fn *fn, void *arg)
 {
@@ -80,7 +83,7 @@ static bool add_bytes(int fd, Elf_Scn *scn, const GElf_Shdr *sh, const char *nam
 {
 	uint64_t *sum = arg;
 
-	/* A packed section says in its own head how many bytes it has when it is unpacked. */
+	/* the head of a packed section says how many bytes the unpacked section has */
 	if (((sh->sh_flags & SHF_COMPRESSED) || str_starts(name, ".zdebug_")) &&
 	    (sh->sh_size > DWARF_BYTES_MAX || !elf_fetch_section(fd, sh))) {
 		*sum += DWARF_BYTES_MAX + 1;
@@ -129,8 +132,8 @@ uint64_t dwarf_program_bytes(Elf *elf, uint64_t at)
 		return MIN((uint64_t)n, DWARF_LINES_MAX + 1ull);
 	}
 	/*
-	 * a section packed in the old way (.zdebug_line) is unpacked by libdw alone, so the
-	 * program's size isn't known: it counts as too long
+	 * a section packed in the old way (.zdebug_line) is unpacked by libdw alone, so the line
+	 * program's size isn't known, and the program counts as too long
 	 */
 	return DWARF_LINES_MAX + 1;
 }

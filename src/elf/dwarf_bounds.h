@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Estimates how much memory libdw will take for a file's DWARF. libdw itself has no limit, so krait
- * estimates first.
+ * estimates the memory before it calls libdw.
  */
 #ifndef ELF_DWARF_BOUNDS_H
 #define ELF_DWARF_BOUNDS_H
@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 /*
- * Returns the sum of the unpacked sizes of all sections that libdw will read. The result is above
- * DWARF_BYTES_MAX also if the sum exceeds the memory that is left of the thread's slice
- * (base/work/slice.h). 0: there are no such sections, or libdw can't read them safely.
+ * Returns the sum of the unpacked sizes of all sections that libdw will read. If the sum exceeds
+ * the memory that is left of the thread's slice (base/work/slice.h), the result is above
+ * DWARF_BYTES_MAX. 0: there are no such sections, or libdw can't read them safely.
  */
 uint64_t dwarf_sections_bytes(Elf *elf, int fd);
 

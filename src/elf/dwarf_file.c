@@ -14,7 +14,7 @@
 #include "elf/dwarf_bounds.h"
 #include "elf/elf_sections.h"
 
-/* the most address ranges of all units, and the most of all functions */
+/* the most address ranges of all units together, and the most of all functions together */
 #define RANGES_MAX (16u << 20)
 #define LINE_BYTES 64		 /* how many bytes of memory libdw takes for one line */
 #define NO_ALT	   ((Dwarf *)-1) /* libdw's sign for "no alternate debug file found" */
@@ -29,18 +29,19 @@ typedef VEC(struct dwarf_range) dwarf_ranges_vec;
 struct dwarf_file {
 	Elf *elf, *alt_elf;
 	/*
-	 * descriptors of copies of .elf's and .alt_elf's files, if the files are far
+	 * descriptors of copies of the files of .elf and .alt_elf, if these files are far
 	 * (base/system/far.h); else -1
 	 */
 	int copy, alt_copy;
 	Dwarf *dwarf, *alt;
 	bool indexed;
 	dwarf_ranges_vec units;
-	VEC(dwarf_ranges_vec) functions; /* the functions of each unit that was asked for */
+	VEC(dwarf_ranges_vec) functions; /* the functions of each unit for which they were needed */
 	struct map by_unit;		 /* offset of a unit's DIE -> index into .functions */
 	size_t n_ranges;		 /* number of ranges in all of .functions */
-	uint64_t bytes;			 /* memory that the unpacked sections and the lines take */
-	uint64_t lines;			 /* how many bytes of line programs were run */
+	/* memory that the unpacked sections and the lines take, in bytes */
+	uint64_t bytes;
+	uint64_t lines; /* how many bytes of line programs have been run */
 	/* offset of a line program -> 1: libdw may run the program; 2: libdw may not run it */
 	struct map by_program;
 };
@@ -147,7 +148,7 @@ static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		int r = list->n < RANGES_MAX ? 0 : -E2BIG;
 
-		/* Ranges that begin at 0 are of code that the linker dropped. */
+		/* ranges that begin at 0 belong to code that the linker dropped */
 		if (!r && start && start < end)
 			r = vec_push(list, (struct dwarf_range){start, end, dwarf_dieoffset(die)});
 		if (r)
@@ -157,8 +158,8 @@ static int add_ranges(dwarf_ranges_vec *list, Dwarf_Die *die)
 }
 
 /*
- * Returns the range that covers @addr. If several do, returns the one that starts last. (The ranges
- * of units or functions hardly overlap.)
+ * Returns the range that covers @addr. If several ranges cover it, returns the one that starts
+ * last. (The ranges of units or functions hardly overlap.)
  */
 static const struct dwarf_range *find_range(const dwarf_ranges_vec *list, uint64_t addr)
 {
@@ -186,7 +187,8 @@ static bool is_split(Dwarf_Die *unit)
 }
 
 /*
- * Lists the units of the file. A unit that can't be read ends the list; the units before it count.
+ * Lists the units of the file. A unit that can't be read ends the list; the units before it are
+ * kept.
  */
 static void index_units(struct dwarf_file *d)
 {
@@ -208,8 +210,8 @@ static void index_units(struct dwarf_file *d)
 static int index_functions(dwarf_ranges_vec *list, Dwarf_Die *die, int depth);
 
 /*
- * Descends into everything that may hold functions: in C++ and Rust these are in namespaces and
- * types.
+ * Adds the ranges of the functions in @die, also of those in namespaces and types: C++ and Rust
+ * have functions there.
  */
 static int index_function(dwarf_ranges_vec *list, Dwarf_Die *die, int depth)
 {
@@ -246,7 +248,8 @@ static int index_functions(dwarf_ranges_vec *list, Dwarf_Die *die, int depth)
 
 /*
  * Returns the functions of @unit, which are indexed at the first call for this unit. All indexes
- * are kept: stacks go from unit to unit, and to index a unit takes milliseconds. NULL: no memory.
+ * are kept, because stacks go from unit to unit, and indexing a unit takes milliseconds. NULL: no
+ * memory.
  */
 static const dwarf_ranges_vec *unit_functions(struct dwarf_file *d, Dwarf_Die *unit)
 {
@@ -282,8 +285,9 @@ static const char *function_name(Dwarf_Die *die)
 }
 
 /*
- * A single byte of a line program can make a line, for which libdw keeps LINE_BYTES. So a program
- * is run only if it is no longer than compilers make them.
+ * May libdw run the line program of @unit? A single byte of a program can make a line, for which
+ * libdw keeps LINE_BYTES. So a program may run only if it is no longer than those that compilers
+ * make.
  */
 static bool may_run_lines(struct dwarf_file *d, Dwarf_Die *unit)
 {
@@ -308,7 +312,7 @@ static bool may_run_lines(struct dwarf_file *d, Dwarf_Die *unit)
 	return true;
 }
 
-/* Sets from which file and line the inlined function @die was called. */
+/* Sets @ret's file and line to where the inlined function @die was called. */
 static void call_site(struct dwarf_file *d, Dwarf_Die *die, Dwarf_Die *unit, struct dwarf_call *ret)
 {
 	Dwarf_Attribute attr;
@@ -323,7 +327,7 @@ static void call_site(struct dwarf_file *d, Dwarf_Die *die, Dwarf_Die *unit, str
 		ret->file = dwarf_filesrc(files, file, NULL, NULL);
 }
 
-/* Goes on to the scope inside @die that covers @addr: a block or an inlined function. */
+/* Gets the scope inside @die that covers @addr: a block or an inlined function. */
 static bool inner_scope(Dwarf_Die *die, uint64_t addr, Dwarf_Die *ret)
 {
 	int more = dwarf_child(die, ret);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds lines and inlined functions in DWARF (versions 2 to 5, those that libdw reads). Everything
- * is read into memory, nothing is mapped (a truncated mapping raises SIGBUS). The DWARF is indexed
- * when a line is first asked for: by unit, and in a unit by function. The input is hostile: depth
- * and number are bounded. libdw itself is fuzzed upstream; it runs only where the user asks for
- * DWARF.
+ * Finds lines and inlined functions in DWARF (versions 2 to 5, those that libdw reads). Files are
+ * read into memory and never mapped, because access to a mapping of a truncated file raises SIGBUS.
+ * The DWARF is indexed when a line is first asked for: by unit, and in a unit by function. The
+ * input may be hostile, so the depth and number of functions are bounded. libdw itself is fuzzed
+ * upstream; it runs only if the user asks for DWARF.
  */
 #ifndef ELF_DWARF_FILE_H
 #define ELF_DWARF_FILE_H
@@ -16,19 +16,19 @@
 #define DWARF_LINES_MAX (2ull << 20)
 /* the most bytes of all line programs of a file that are run */
 #define DWARF_LINES_ALL (8ull << 20)
-/* the deepest inlining, and nesting of scopes, that is followed */
+/* how deeply nested inlined functions and scopes are followed at most */
 #define DWARF_DEPTH_MAX 128
 
 struct dwarf_file;
 
 /*
- * One function at an address. The innermost one has the line that runs; the functions around it
- * have the lines of the calls.
+ * One of the functions at an address. The innermost function has the line that runs; the functions
+ * around it have the lines of the calls.
  */
 struct dwarf_call {
 	/*
-	 * the function's linkage name, else its plain name; NULL: not known. Lives as long as the
-	 * dwarf_file
+	 * the function's linkage name, else its plain name; NULL: not known. The name lives as long
+	 * as the struct dwarf_file.
 	 */
 	const char *function;
 	/* source file as the compiler was given it, mostly absolute; NULL: not known */
@@ -39,9 +39,9 @@ struct dwarf_call {
 };
 
 /*
- * @fd is borrowed during the call. 0; -ENODATA: the file has no DWARF; -EFBIG: the file has more
- * DWARF than DWARF_BYTES_MAX, or than the thread's slice (base/work/slice.h) has memory for;
- * -errno. Each error has a message with @name.
+ * Opens the DWARF of the file @fd, which is borrowed during the call. 0; -ENODATA: the file has no
+ * DWARF; -EFBIG: the file has more DWARF than DWARF_BYTES_MAX, or than the thread's slice
+ * (base/work/slice.h) has memory for; -errno. Each error has a message with @name.
  */
 _must_use_ int dwarf_file_open(int fd, const char *name, struct dwarf_file **ret);
 void dwarf_file_free(struct dwarf_file *d); /* @d may be NULL */
@@ -51,8 +51,8 @@ size_t dwarf_file_bytes(const struct dwarf_file *d);
 
 /*
  * Gets the build id of the file to which dwz moved parts that several files have. Returns the
- * length of the id; 0: dwz moved nothing. The caller has to open that file (dwarf_file_set_alt()),
- * because libdw would open whatever path is named.
+ * length of the id; 0: dwz moved nothing. The caller has to open the file that dwz made and give it
+ * to dwarf_file_set_alt(). libdw would open whatever path is named.
  */
 size_t dwarf_file_alt_id(const struct dwarf_file *d, uint8_t id[static ELF_BUILD_ID_MAX]);
 

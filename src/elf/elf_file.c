@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opens an ELF file: reads its header and program headers. The program headers are read once, here:
- * only they say which part of the file lies where in a process's memory. Section headers may be
- * missing or wrong.
+ * Opens an ELF file: reads its header and program headers. Program headers are read once, when the
+ * file is opened. Only they say which part of the file lies where in a process's memory. Section
+ * headers may be missing or wrong.
  */
 #include <elf.h>
 #include <unistd.h>
@@ -28,8 +28,8 @@ static int add_segment(struct elf_file *f, const GElf_Phdr *ph)
 	if (ph->p_type != PT_LOAD || !ph->p_memsz || f->loads.n >= LOADS_MAX)
 		return 0;
 	/*
-	 * A segment that wraps around can't be loaded. It is left out, so that nobody else has to
-	 * check.
+	 * A segment that wraps around can't be loaded. It is left out, so that other code needn't
+	 * check for overflows.
 	 */
 	if (load.vaddr + load.memsz < load.vaddr || load.offset + load.filesz < load.offset)
 		return 0;
@@ -57,7 +57,7 @@ static int read_segments(struct elf_file *f)
 }
 
 /*
- * Does the file claim too many section headers or program headers? A number of them that doesn't
+ * Does the file claim too many section headers or program headers? A number of headers that doesn't
  * fit into the file's header is stored in the header of section 0 (gABI).
  */
 static bool has_too_many_headers(int fd)
@@ -69,8 +69,8 @@ static bool has_too_many_headers(int fd)
 	    eh.e_ident[EI_CLASS] != ELFCLASS64 || !eh.e_shoff ||
 	    (eh.e_shnum && eh.e_phnum != PN_XNUM))
 		/*
-		 * Libelf will refuse the file; or the numbers of both kinds of headers are in the
-		 * file's header, where each has two bytes and so isn't too large.
+		 * Either libelf will refuse the file, or both numbers of headers are in the file's
+		 * header. There each number has two bytes, and so isn't too large.
 		 */
 		return false;
 	return pread(fd, &first, sizeof(first), (off_t)eh.e_shoff) == sizeof(first) &&
@@ -79,7 +79,7 @@ static bool has_too_many_headers(int fd)
 
 /*
  * Fetches the headers, which libelf reads as soon as it opens a file. False: the file system
- * doesn't give them. A file that isn't far needs no fetching.
+ * doesn't answer. If the file isn't far (base/system/far.h), nothing has to be fetched.
  */
 static bool headers_come(int fd)
 {
@@ -236,7 +236,10 @@ size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t
 		in_file = MIN((uint64_t)n, load->filesz - at);
 	if (in_file)
 		got = elf_read_at(f, load->offset + at, buf, in_file);
-	/* the file is shorter than its headers say, so a process that uses it would get SIGBUS */
+	/*
+	 * the file is shorter than its headers say, so a process that uses this memory would get
+	 * SIGBUS
+	 */
 	if (got < in_file)
 		return got;
 	memset((char *)buf + in_file, 0, n - in_file);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An ELF file as the profiler needs it: identity, segments, symbols, relocations, initial data.
- * Only src/elf and src/unwind include libelf. Files come from target processes and may change while
- * they are read: nothing is mapped (a truncated mapping raises SIGBUS), and every offset is
- * checked. Only 64-bit little-endian files of x86-64 and AArch64 are accepted. If the thread has a
- * slice (base/work/slice.h), tables are read no further than it allows.
+ * Reads what the profiler needs of an ELF file: identity, segments, symbols, relocations, initial
+ * data. Only src/elf and src/unwind include libelf. Files come from target processes and may change
+ * while they are read: they are never mapped, because access to a mapping of a truncated file
+ * raises SIGBUS, and every offset is checked. Only 64-bit little-endian files of x86-64 and AArch64
+ * are accepted. If the thread has a slice (base/work/slice.h), tables are read only as far as the
+ * slice allows.
  */
 #ifndef ELF_ELF_FILE_H
 #define ELF_ELF_FILE_H
@@ -34,7 +35,7 @@ struct elf_section {
 
 /*
  * A symbol that the file defines. Symbols of section index 0 (SHN_UNDEF) are left out; symbols of
- * SHN_ABS aren't left out (BOLT makes _PyRuntime absolute).
+ * SHN_ABS are kept (BOLT makes _PyRuntime absolute).
  */
 struct elf_symbol {
 	uint64_t value, size;
@@ -56,8 +57,9 @@ struct elf_reloc {
 };
 
 /*
- * Opens @fd (borrowed: it stays open until elf_file_free(); read with pread). @name is for
- * messages and is copied. -ENOEXEC with a message: not an ELF file that krait can read.
+ * Opens the ELF file @fd, which is borrowed: it must stay open until elf_file_free(), and is read
+ * with pread(). @name is for messages, and is copied. -ENOEXEC with a message: the file isn't an
+ * ELF file that krait can read.
  */
 _must_use_ int elf_file_open(int fd, const char *name, struct elf_file **ret);
 void elf_file_free(struct elf_file *f); /* @f may be NULL */
@@ -76,7 +78,7 @@ enum elf_machine elf_file_machine(const struct elf_file *f);
  */
 bool elf_file_is_exec(const struct elf_file *f);
 
-/* Returns the number of PT_LOADs; *@ret points to them (valid until elf_file_free()). */
+/* Gets the PT_LOADs of the file in *@ret (valid until elf_file_free()). Returns their number. */
 size_t elf_file_loads(const struct elf_file *f, const struct elf_load **ret);
 
 /*
@@ -88,7 +90,7 @@ bool elf_file_is_program(const struct elf_file *f);
 /* Returns the executable PT_LOAD with the lowest p_vaddr, or NULL. */
 const struct elf_load *elf_file_text(const struct elf_file *f);
 
-/* Gets the p_vaddr of elf_file_text(); false if the file has no executable PT_LOAD. */
+/* Gets the p_vaddr of elf_file_text(). False: the file has no executable PT_LOAD. */
 bool elf_file_text_start(const struct elf_file *f, uint64_t *ret);
 
 /*
@@ -98,13 +100,13 @@ bool elf_file_text_start(const struct elf_file *f, uint64_t *ret);
 size_t elf_file_build_id(struct elf_file *f, uint8_t id[static ELF_BUILD_ID_MAX]);
 
 /*
- * Reads @n bytes of memory at @vaddr as they are at the program's start: from the file, zeros
- * between p_filesz and p_memsz. Relocations aren't applied. Returns how many bytes were read: fewer
- * than @n if the segment or the file ends before, 0 if no segment has @vaddr.
+ * Reads @n bytes of memory at @vaddr as they are at the program's start: bytes of the file, and
+ * zeros between p_filesz and p_memsz. Relocations aren't applied. Returns how many bytes were read:
+ * fewer than @n if the segment or the file ends before @vaddr + @n, 0 if no segment has @vaddr.
  */
 size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
 
-/* As elf_file_read(), but returns 0 for memory that the process may write. */
+/* Does what elf_file_read() does, but returns 0 for memory that the process may write. */
 size_t elf_file_read_constant(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
 
 /* Reads the u64 at @vaddr. True if all its 8 bytes can be read. */
@@ -116,13 +118,12 @@ bool elf_file_read_u64(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
  */
 bool elf_file_offset(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
-/* Finds the section called @name; false if the file has no such section, or no section headers. */
+/* Finds the section called @name. False: the file has no such section, or no section headers. */
 bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *ret);
 
 /*
- * Calls @fn for all symbols that are defined in the file, .dynsym first, then .symtab. @name is
- * never NULL, may be "". If @fn returns 0, the loop goes on; any other value ends the loop and is
- * returned.
+ * Calls @fn for all symbols that are defined in the file, .dynsym first, then .symtab. @fn's @name
+ * is never NULL, but may be "". If @fn returns something else than 0, stops and returns that.
  */
 typedef int elf_symbol_fn(const char *name, const struct elf_symbol *sym, void *arg);
 int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg);
@@ -138,42 +139,45 @@ bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *re
 
 /*
  * Finds many symbols at once: ret[i] is the symbol @names[i], all zero if there is none. .dynsym is
- * preferred; .symtab is read only if a name is missing there. Returns how many were found.
+ * searched first; .symtab is read only if a name isn't in .dynsym. Returns how many were found.
  */
 size_t elf_file_find(struct elf_file *f, const char *const *names, struct elf_symbol *ret,
 		     size_t n);
 
 /*
- * As elf_file_find(), in .dynsym (@dynamic) or .symtab alone. Fills only those entries of ret[]
- * that are all zero. A .symtab can have hundreds of megabytes: search it only with a reason.
+ * Does what elf_file_find() does, but only in .dynsym (@dynamic) or only in .symtab. Fills only
+ * those entries of ret[] that are all zero. A .symtab can have hundreds of megabytes, so it
+ * shouldn't be searched without need.
  */
 size_t elf_file_find_in(struct elf_file *f, bool dynamic, const char *const *names,
 			struct elf_symbol *ret, size_t n);
 
 /*
- * Gets the relocation that writes to @vaddr (from SHT_RELA tables that are loaded); false if no
- * relocation does. The first call sorts all relocations.
+ * Gets the relocation that writes to @vaddr, from SHT_RELA tables that are loaded. False: no
+ * relocation writes to @vaddr. The first call sorts all relocations.
  */
 bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret);
 
 /*
- * Gets the pointer that is in memory at @vaddr after the file was loaded at bias 0. It is a
- * relative relocation's addend, a symbol's value, or else the bytes in the file (also for packed
- * relative relocations). False: it can't be read, or the symbol is in another file.
+ * Gets the pointer that is in memory at @vaddr after the file was loaded at bias 0. The pointer is
+ * a relative relocation's addend, or a symbol's value. Without such a relocation it is what the
+ * file has there (also for packed relative relocations). False: the pointer can't be read, or the
+ * symbol is in another file.
  */
 bool elf_file_pointer(struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
 /*
- * Return the string of DT_NEEDED number @i and of DT_SONAME, cut off at 255 bytes; NULL: there is
- * no such entry. Valid until the next call of elf_file_needed(), elf_file_soname() or
- * elf_file_runpath().
+ * elf_file_needed() returns the string of DT_NEEDED number @i, elf_file_soname() that of DT_SONAME,
+ * both cut off at 255 bytes. NULL: there is no such entry. The string is valid until the next call
+ * of elf_file_needed(), elf_file_soname() or elf_file_runpath().
  */
 const char *elf_file_needed(struct elf_file *f, size_t i);
 const char *elf_file_soname(struct elf_file *f);
 
 /*
  * Returns the string of DT_RUNPATH or DT_RPATH, as it is in the file; NULL: the file has neither
- * entry. Valid until the next call of this function, elf_file_needed() or elf_file_soname().
+ * entry. The string is valid until the next call of this function, elf_file_needed() or
+ * elf_file_soname().
  */
 const char *elf_file_runpath(struct elf_file *f);
 

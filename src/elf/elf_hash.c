@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds exported symbols by name, through the table that the dynamic linker uses (.gnu.hash; GNU
- * binutils, bfd/elflink.c). That takes some reads of a few bytes each, however large the file's
+ * binutils, bfd/elflink.c). A search takes some reads of a few bytes each, however large the file's
  * tables are. If the table is wrong, the dynamic linker doesn't find the symbols either.
  */
 #include <elf.h>
@@ -14,7 +14,7 @@
 
 struct hash_table {
 	const struct elf_file *f;
-	/* the four words at the beginning of .gnu.hash, in their order */
+	/* the four words at the beginning of .gnu.hash, in this order */
 	uint32_t buckets, first, words, shift;
 	uint64_t bloom_off, bucket_off, chain_off, end_off;
 	GElf_Shdr symbols, names;

@@ -19,7 +19,7 @@
 #define BLOCK_BYTES 4096u
 struct elf_block {
 	uint64_t offset;
-	size_t n; /* how many of .bytes were read from .offset on; 0: no block was read yet */
+	size_t n; /* how many bytes, from .offset on, are in .bytes; 0: no block was read yet */
 	uint8_t bytes[BLOCK_BYTES];
 };
 
@@ -57,8 +57,8 @@ void elf_reads_add(struct elf_reads *r, uint64_t offset, const void *bytes, uint
 }
 
 /*
- * Hashes the headers in the form in which libelf keeps them after it has read them once, because
- * from then on libelf uses its own copies.
+ * Hashes the headers in the form in which libelf keeps them after it has read them, because from
+ * then on libelf uses its own copies.
  */
 static void hash_headers(struct blake2 *hash, Elf *elf)
 {
@@ -110,8 +110,8 @@ void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn)
 		elf_reads_add(r, sh.sh_offset, raw->d_buf, raw->d_size);
 	else
 		/*
-		 * the read got too few bytes: the file was cut off, or its file system doesn't
-		 * answer
+		 * the read got too few bytes, because the file was cut off or its file system
+		 * doesn't answer
 		 */
 		r->lost = true;
 }
@@ -168,8 +168,8 @@ size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t 
 	got = read_all(f, offset, buf, n);
 	elf_reads_add(f->reads, offset, buf, got);
 	/*
-	 * The file ended within this range. A longer file with the same bytes up to here would have
-	 * the same hash, but more bytes in this range: so the hash proves nothing.
+	 * the file ended within this range; a longer file with the same bytes up to the end would
+	 * have the same hash, but more bytes in this range, so the hash proves nothing
 	 */
 	f->reads->lost |= got < n;
 	return got;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Notes what was read of an ELF file: the ranges of bytes, in order, and a hash over them. Whoever
- * caches results of a file stores this with them. The results then hold for every file that has the
- * same bytes in these ranges. The hash is taken from the bytes that were used, not from a second
- * read: the file's owner may change it in between.
+ * Notes what was read of an ELF file: the ranges of bytes, in order, and a hash over the bytes.
+ * Code that caches results of a file stores ranges and hash with the results. Then the results hold
+ * for every file that has the same bytes in these ranges. The hash is computed from the bytes that
+ * were used, not from a second read, because the file's owner may change the file in between.
  */
 #ifndef ELF_ELF_READS_H
 #define ELF_ELF_READS_H
@@ -12,7 +12,9 @@
 #include "base/vec.h"
 #include "elf/elf_file.h"
 
-/* A range of bytes in the file. The headers, as libelf holds them, count as a range too. */
+/*
+ * A range of bytes in the file. The headers, as libelf has them in memory, also count as a range.
+ */
 struct elf_place {
 	uint64_t offset, n;
 };
@@ -28,8 +30,8 @@ struct elf_reads {
 	struct blake2 hash;
 	elf_place_vec places;
 	VEC(uint32_t) sections;	 /* indexes of the sections whose bytes are in .hash */
-	struct elf_block *block; /* the block of the file that small reads are served from */
-	/* something of the file was read without being noted here, so the hash proves nothing */
+	struct elf_block *block; /* the block of the file from which small reads are answered */
+	/* the hash proves nothing, because something of the file was read without being noted */
 	bool lost;
 };
 
@@ -37,15 +39,15 @@ void elf_reads_init(struct elf_reads *r);
 void elf_reads_fini(struct elf_reads *r);
 
 /*
- * From this call on, what is read of @f is noted in @r (borrowed). The headers of @f are noted by
- * this call itself. The same @r may serve for a file that is opened several times, one after
- * another. @r NULL: nothing more is noted.
+ * From this call on, @r (borrowed) notes what is read of @f. The call itself notes the headers of
+ * @f. The same @r may serve for a file that is opened several times, one after another. If @r is
+ * NULL, nothing more is noted.
  */
 void elf_file_note_reads(struct elf_file *f, struct elf_reads *r);
 
 /*
- * Gets the hash of all that was noted; nothing more can be noted in @r. False: the hash proves
- * nothing.
+ * Gets the hash over all bytes that were noted. After this, nothing can be noted in @r. False: the
+ * hash proves nothing.
  */
 bool elf_reads_end(struct elf_reads *r, uint8_t hash[static BLAKE2_BYTES]);
 

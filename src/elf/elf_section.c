@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sections, notes and the dynamic table: the file's build id, its name and the libraries it needs.
+ * Reads sections, notes and the dynamic table: the file's build id, its name and the libraries that
+ * it needs.
  */
 #include <elf.h>
 #include <unistd.h>
@@ -36,7 +37,7 @@ Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_
 
 /*
  * elf_is_string_table() reads the section's last byte without noting it. The result depends on that
- * byte, so the whole section is noted as read here.
+ * byte, so this function notes the whole section as read.
  */
 bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 {
@@ -48,8 +49,8 @@ bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes)
 		elf_reads_add_section(f->reads, scn);
 	else if (f->reads && scn && gelf_getshdr(scn, &sh) && sh.sh_type == SHT_STRTAB)
 		/*
-		 * the string table is broken, and what libelf reads of it is noted nowhere: the
-		 * hash proves nothing
+		 * the string table is broken, and nobody notes what libelf reads of it, so the hash
+		 * proves nothing
 		 */
 		f->reads->lost = true;
 	return are;
@@ -149,7 +150,10 @@ static size_t note_build_id(Elf_Data *data, uint8_t *id)
 	return 0;
 }
 
-/* Looks for a build id by program headers, which remain when section headers were stripped. */
+/*
+ * Looks for a build id by the program headers, which are there even if section headers were
+ * stripped.
+ */
 static size_t segment_build_id(struct elf_file *f, uint8_t *id)
 {
 	size_t n, found = 0, notes = 0;
@@ -167,8 +171,8 @@ static size_t segment_build_id(struct elf_file *f, uint8_t *id)
 		    !far_fetch(f->fd, ph.p_offset, ph.p_filesz))
 			continue;
 		/*
-		 * Notes with 8-byte alignment (properties) are padded differently, so libelf is
-		 * told the kind.
+		 * Notes with 8-byte alignment (properties) have other padding, so libelf is told
+		 * which kind of notes it reads.
 		 */
 		data = elf_getdata_rawchunk(f->elf, (int64_t)ph.p_offset, ph.p_filesz,
 					    ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);

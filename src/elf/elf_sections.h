@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The open file, and functions that read its sections after checking what their headers claim. For
- * src/elf and src/unwind.
+ * The struct of an open ELF file, and functions that read its sections after checking what the
+ * section headers claim. For src/elf and src/unwind.
  */
 #ifndef ELF_ELF_SECTIONS_H
 #define ELF_ELF_SECTIONS_H
@@ -12,8 +12,8 @@
 #include "elf/elf_reads.h"
 
 /*
- * The most bytes of a section that is read. No real table is larger (Chromium's .symtab with debug
- * symbols: 200 MiB).
+ * The most bytes of a section that is read. Real sections are smaller (Chromium's .symtab with
+ * debug symbols has 200 MiB).
  */
 #define SECTION_MAX_BYTES (512ull << 20)
 /* the most bytes of all section names of a file; some thousand are usual */
@@ -23,9 +23,11 @@
 #define NOTES_MAX	   64	/* the most sections or segments with notes that are read */
 #define DYNAMIC_MAX	   1024 /* the most entries of a dynamic section; libtorch has 60 */
 #define DYNAMIC_NAME_BYTES 256	/* the name of a needed library is cut off at this many bytes */
-/* the most sections of a file: libelf keeps 200 bytes for each */
+/* the most sections of a file, because libelf keeps 200 bytes for each */
 #define HEADERS_MAX (1u << 18)
-/* the most relocations, 64 MiB of struct elf_reloc_ref; libpython has 40,000 */
+/*
+ * the most relocations of a file, which take 64 MiB of struct elf_reloc_ref; libpython has 40,000
+ */
 #define RELOCS_MAX (4u << 20)
 
 /* Where in a file a relocation record is. */
@@ -35,8 +37,8 @@ struct elf_reloc_ref {
 };
 
 struct elf_file {
-	int fd; /* descriptor of the file: the caller's, or .copy */
-	/* descriptor of the copy of a file that is far (far_copy()); negative: there is none */
+	int fd; /* descriptor of the file: the caller's or, for a file that is far, .copy */
+	/* descriptor of the copy of a file that is far (far_copy()); negative: there is no copy */
 	int copy;
 	char *name;
 	Elf *elf;
@@ -65,27 +67,27 @@ struct elf_file {
 };
 
 /*
- * In elf_reads.c: reads as pread() does, but fewer than @n bytes only if the file ends or can't be
- * read. All bytes of the file that libelf doesn't read are read here.
+ * Reads as pread() does (in elf_reads.c), but returns fewer than @n bytes only if the file ends or
+ * can't be read. All bytes of the file that libelf doesn't read are read by this function.
  */
 size_t elf_read_at(const struct elf_file *f, uint64_t offset, void *buf, size_t n);
 /*
- * Notes in @r what was read otherwise than by elf_read_at(): bytes as they were read, or a whole
- * section.
+ * Both note in @r what was read in another way than by elf_read_at(): the first notes bytes, the
+ * second a whole section.
  */
 void elf_reads_add(struct elf_reads *r, uint64_t offset, const void *bytes, uint64_t n);
 void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn);
 
 /*
  * Opens a file with libelf, unless it claims to have too many headers. (libelf allocates memory for
- * all headers that the file claims. A file with holes can claim any number.) NULL: it isn't ELF,
- * claims too many headers, or its headers can't be read.
+ * all headers that the file claims. A sparse file can claim any number.) NULL: it isn't ELF, claims
+ * too many headers, or its headers can't be read.
  */
 Elf *elf_open_bounded(int fd);
 
 /*
  * Fetches the bytes of a section of a file that may be far (base/system/far.h), before libelf reads
- * them. False: the file system doesn't give them.
+ * them. False: the file system doesn't answer.
  */
 bool elf_fetch_section(int fd, const GElf_Shdr *sh);
 
@@ -101,7 +103,9 @@ bool elf_reads_strings(struct elf_file *f, size_t i, size_t max_bytes);
 /* Returns the next section of @type after @scn (NULL: the first one), and its header in *@sh. */
 Elf_Scn *elf_next_section(struct elf_file *f, Elf_Scn *scn, uint32_t type, GElf_Shdr *sh);
 
-/* Returns the first section called @name, and in *@sh its header; NULL: there is none. */
+/*
+ * Returns the first section called @name, and its header in *@sh; NULL: there is no such section.
+ */
 Elf_Scn *elf_named_section(struct elf_file *f, const char *name, GElf_Shdr *sh);
 
 /*
@@ -112,11 +116,11 @@ Elf_Data *elf_section_data(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh
 
 /*
  * Fills the entries of ret[] that are all zero with the exported symbols @names[], found by
- * .gnu.hash. False: there is no .gnu.hash.
+ * .gnu.hash. False: the file has no .gnu.hash.
  */
 bool elf_hash_find(struct elf_file *f, const char *const *names, struct elf_symbol *ret, size_t n);
 
-/* Gets the program header of .eh_frame_hdr; false if there is none. */
+/* Gets the program header of .eh_frame_hdr. False: the file has none. */
 bool elf_eh_frame_hdr(struct elf_file *f, GElf_Phdr *ret);
 
 #endif

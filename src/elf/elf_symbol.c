@@ -4,11 +4,13 @@
 #include "base/work/slice.h"
 #include "elf/elf_sections.h"
 
-#define LOOK_APART 4096 /* how many entries of a table are looked at for one slice_spend() */
+/* how many entries of a table are looked at between two calls of slice_spend() */
+#define LOOK_APART 4096
 
 /*
  * Is section @i a string table? The string table that was found last is kept in f->strings, because
- * each relocation asks this, and a file has 30,000 relocations, all with one string table.
+ * this function is called for each relocation, and a file may have 30,000 relocations with the same
+ * string table.
  */
 static bool are_strings(struct elf_file *f, size_t i)
 {
@@ -113,7 +115,9 @@ bool elf_file_symbol(struct elf_file *f, const char *name, struct elf_symbol *re
 	return elf_file_find(f, &name, ret, 1) == 1;
 }
 
-/* Gets name and value of symbol @i in section @table, to which a relocation section links. */
+/*
+ * Gets the name and value of symbol @i in section @table, the symbol table of a relocation section.
+ */
 static void reloc_symbol(struct elf_file *f, size_t table, size_t i, struct elf_reloc *ret)
 {
 	Elf_Scn *scn = i ? elf_getscn(f->elf, table) : NULL;
@@ -157,7 +161,7 @@ static int add_refs(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 
 /*
  * Sorts the relocations by address. If there are too many of them, or memory or the thread's slice
- * runs out, some or all are left out.
+ * runs out, some or all relocations are left out.
  */
 static void sort_relocs(struct elf_file *f)
 {

@@ -14,7 +14,8 @@ struct head {
 };
 
 /*
- * Has the table the form that GNU ld, lld, mold and BOLT write? They always use the same encodings.
+ * Does the table have the form that GNU ld, lld, mold and BOLT write? These linkers always use the
+ * same encodings.
  */
 static bool is_known(const struct head *h)
 {
@@ -24,7 +25,10 @@ static bool is_known(const struct head *h)
 	       h->count_encoding == UDATA4 && h->table_encoding == DATAREL_SDATA4;
 }
 
-/* Entries are two words of four bytes, relative to the header: a function's start and its FDE. */
+/*
+ * Turns entries of the table into addresses of functions. An entry has two words of four bytes,
+ * relative to the header: a function's start and its FDE.
+ */
 static bool take_starts(struct function_starts *s, uint64_t base)
 {
 	for (size_t i = 0; i < s->vaddrs.n; i++) {

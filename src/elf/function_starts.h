@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds where functions begin, in the search table of .eh_frame_hdr. Stripped files have this table
- * too. It is read without the call frame information that it points to.
+ * too. The table is read without the call frame information to which it points.
  */
 #ifndef ELF_FUNCTION_STARTS_H
 #define ELF_FUNCTION_STARTS_H
@@ -15,8 +15,8 @@ struct function_starts {
 
 /*
  * Reads the table, which takes at most 8 MiB of memory while it is in use. Returns 0 or -ENOMEM.
- * *@ret is empty if the file has no table in the form that linkers write. function_starts_fini() is
- * to be called in every case.
+ * *@ret is empty if the file has no table in the form that linkers write. Call
+ * function_starts_fini() also after a failure.
  */
 _must_use_ int function_starts_read(struct elf_file *f, struct function_starts *ret);
 void function_starts_fini(struct function_starts *s);

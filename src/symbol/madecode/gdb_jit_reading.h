@@ -9,7 +9,7 @@
 #include "symbol/elf/symbol_table.h"
 #include "symbol/madecode/gdb_jit.h"
 
-#define TURNS_MOST 64 /* how many new entries krait skips when it follows gdb's list again */
+#define TURNS_MOST 64 /* the most new entries that krait skips when it follows gdb's list again */
 /* how often krait follows gdb's list again at most, because the list has changed */
 #define TRIES_MOST 8
 /* what one request to the child that reads (proc/read/reader.h) costs of the slice */
