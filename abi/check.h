@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A 64-bit value that proves that a code object is still the one whose name krait has read. It is
- * computed from everything that the name, the file and the lines of the code object come from. The
- * functions in this file are pure. The kernel program calls them for every frame of a sample. User
- * space calls them when it reads a code object later. docs/decisions/0002-code-identity.md says why
- * this proof can't be wrong.
+ * A 64-bit value that proves that the code object at an address is still the code object whose name
+ * krait has read. It is computed from everything that the name, the file and the lines of the code
+ * object come from. The functions in this file are pure. The kernel program calls them for every
+ * frame of a sample. User space calls them when it reads a code object later.
+ * docs/decisions/0002-code-identity.md says why this proof can't be wrong.
  */
 #ifndef ABI_CHECK_H
 #define ABI_CHECK_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The words that krait shows for what it doesn't know of a stack. Each text is written here once:
- * for each mark (a frame that stands for what isn't known), and for each way in which a walk of
- * Python frames or an unwinding of native frames ends. An entry has the name in the source, the
- * words that are shown, and one sentence that explains them. Stacks, closing lines, the manual page
- * and the readers of formats take the texts from this file (src/profile/mark.h).
+ * The words that krait shows for what it doesn't know of a stack. Each text is written in this
+ * file, once: for each mark (a frame that stands for what isn't known), and for each way in which a
+ * walk of Python frames or an unwinding of native frames ends. An entry has the name in the source,
+ * the words that are shown, and one sentence that explains them. Stacks, closing lines, the manual
+ * page and the readers of formats take the texts from this file (src/profile/mark.h).
  * tests/build/rules.sh fails if another source file has a copy of a text.
  */
 #ifndef ABI_MARKS_H

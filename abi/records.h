@@ -171,7 +171,7 @@ struct rec_wait {
 #define WAIT_LEFT 64
 
 /*
- * The account of a thread that has ended, or of one that lives when the recording ends. Its
+ * The account of a thread that has ended, or that is alive when the recording ends. Its
  * sample.weight is 0. Its sample.ready_ns and .stolen_ns are final: no later record of the thread
  * follows. .switches_ns and .kernel_ns are two measurements of the same: how long the thread waited
  * between the first and the last of its task switches that krait saw.

@@ -2,8 +2,8 @@
 /*
  * How the kernel program notes which stacks and code objects it has sent. It notes their ids in
  * sets of SENT_WAYS ids, newest first. A full set forgets its oldest id, and the object with that
- * id is sent again when it is met again. So user space needs to keep only a few more objects of
- * each set than SENT_WAYS (src/collect/code/recent.h).
+ * id is sent again when a sample has it again. So user space needs to keep only a few more objects
+ * of each set than SENT_WAYS (src/collect/code/recent.h).
  */
 #ifndef ABI_SENT_H
 #define ABI_SENT_H

@@ -17,7 +17,7 @@
 
 /* In which way a rule finds the canonical frame address (CFA; DWARF 5, section 6.4). */
 enum unwind_cfa {
-	UNWIND_UNKNOWN = 0, /* this code has no rule: unwinding ends here */
+	UNWIND_UNKNOWN = 0, /* this code has no rule, so unwinding ends with it */
 	UNWIND_END,   /* the outermost frame, whose return address is undefined (_start, clone) */
 	UNWIND_REG,   /* CFA = reg + off */
 	UNWIND_DEREF, /* CFA = *(reg + off) + off2: realigned stacks (GCC's DRAP) */
@@ -109,7 +109,7 @@ enum native_mode {
 	 * garbage collection all frames
 	 */
 	NATIVE_MODE_LEAF,
-	NATIVE_MODE_FULL, /* all frames, out to the one where the thread starts */
+	NATIVE_MODE_FULL, /* all frames, out to the frame with which the thread starts */
 };
 
 /* Map `unwind_tables`: the rows of one file. */

@@ -91,8 +91,7 @@ struct wait_entry {
 	 */
 	__u64 aside_ns;
 	/*
-	 * the thread's sched_info.run_delay when it had got its present CPU; 0 also if that isn't
-	 * known
+	 * the thread's sched_info.run_delay when it had got its present CPU; 0 if that isn't known
 	 */
 	__u64 came_delay_ns;
 	/*

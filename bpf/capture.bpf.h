@@ -356,9 +356,9 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 		return false;
 	count(COUNT_SAMPLES);
 	/*
-	 * in_epoch() reads sent_epoch for the stack's id here, and send_code() reads it later for
-	 * each code object. So the stack's epoch is never later than the epochs of its code
-	 * objects.
+	 * This call of in_epoch() reads sent_epoch for the stack's id. send_code() reads sent_epoch
+	 * later for each code object. So the stack's epoch is never later than the epochs of its
+	 * code objects.
 	 */
 	if (w->hash)
 		w->hash = in_epoch(w->hash);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Declares only the kernel types and fields that krait uses. CO-RE relocates them at load. There is
- * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. A struct
- * here may also declare members that only some kernels have; programs check at load whether these
- * exist. If a member's type differs between kernels, there are several declarations of the struct
- * (CO-RE flavours, struct NAME___WHAT).
+ * no vmlinux.h, so the build needs no kernel, and a reader sees what krait depends on. A struct in
+ * this file may also declare members that only some kernels have; programs check at load whether
+ * these exist. If a member's type differs between kernels, there are several declarations of the
+ * struct (CO-RE flavours, struct NAME___WHAT).
  */
 #ifndef BPF_KERNEL_H
 #define BPF_KERNEL_H

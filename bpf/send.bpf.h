@@ -230,8 +230,8 @@ walk_global int send_new_stack(__u32 slot)
 walk_inline void send_stack(struct walk *w)
 {
 	/*
-	 * Most samples meet a stack that was met shortly before: for such a stack the large map
-	 * isn't searched.
+	 * Most samples have a stack that an earlier sample had shortly before. For such a stack the
+	 * large map isn't searched.
 	 */
 	__u64 *recent = &w->sent[bounded(w->hash >> 1, SENT_STACKS)];
 

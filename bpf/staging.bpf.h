@@ -8,7 +8,10 @@
 
 #include "python/code.bpf.h"
 
-/* The staging buffer has a record's head and names (< 64 KiB), then a line table (<= 64 KiB). */
+/*
+ * The staging buffer has a record's head and names (< 64 KiB), followed by a line table (<= 64
+ * KiB).
+ */
 #define STAGING_HALF  65536
 #define STAGING_BYTES (2 * STAGING_HALF)
 

@@ -19,7 +19,7 @@
 #define walk_global __attribute__((noinline))
 /*
  * A function with a stack of its own, which may take pointers. The verifier checks it again for
- * each call, with what it knows of the arguments there.
+ * each call, with what it knows of the arguments of that call.
  */
 #define walk_apart static __attribute__((noinline))
 /* Keeps the compiler from proving (and so removing) a bound that only the verifier needs. */
@@ -69,7 +69,10 @@ enum inner {
  */
 enum fresh {
 	FRESH_NOT, /* the innermost frame has run an instruction, or its callers are proved */
-	FRESH,	   /* the innermost frame hasn't run an instruction, and no caller was met yet */
+	/*
+	 * the innermost frame hasn't run an instruction, and the walk hasn't come to a caller yet
+	 */
+	FRESH,
 	/*
 	 * the innermost frame's caller is the generator that was resumed last; it isn't known yet
 	 * whether the frames further out are right
@@ -138,11 +141,11 @@ struct memo {
  */
 struct shim_memo {
 	__u64 build, offset;
-	__u64 seen; /* how often this distance was met, at most SHIM_SEEN */
+	__u64 seen; /* how often this distance was found, at most SHIM_SEEN */
 };
 
 #define SHIM_MEMOS 64
-/* how often another distance must be met before it replaces the distance in a shim_memo */
+/* how often another distance must be found before it replaces the distance in a shim_memo */
 #define SHIM_SEEN 16
 
 struct walk {
@@ -170,7 +173,9 @@ struct walk {
 	__u8 current;  /* enum walk_current: whether .tstate is the current thread state */
 	__u64 frame;   /* the frame that is read next; 0: the chain has ended */
 	__u64 outer;   /* 3.11, 3.12: innermost frame of the next evaluation loop further out */
-	/* a frame that this walk has passed; if the walk meets it again, the chain is a circle */
+	/*
+	 * a frame that this walk has passed; if the walk comes to it again, the chain is a circle
+	 */
 	__u64 mark;
 	__u64 hash;	 /* hash over the frames so far: in the end the stack's wire id */
 	__u64 proc_hash; /* hash over .proc, with which .hash begins */
@@ -302,8 +307,8 @@ struct walk_group {
 };
 
 /*
- * Addresses in the target. Those of Python frames are needed only when a code object is met first.
- * Those of evaluation loops are needed to find the loops among the native frames.
+ * Addresses in the target. Addresses of Python frames are needed only when a code object is sent.
+ * Addresses of evaluation loops are needed to find the loops among the native frames.
  */
 struct walk_addrs {
 	__u64 frame[ABI_MAX_FRAMES];
@@ -326,8 +331,8 @@ walk_inline struct walk_addrs *walk_addrs(__u32 slot);
 walk_inline const struct py_layout *walk_layout(__u32 index);
 
 /*
- * The layout of the sampled process, or NULL. The result is also NULL if @w is NULL, so that one
- * check is enough. (It is a macro because not every program that includes this file has
+ * The layout of the sampled process's interpreter, or NULL. The result is also NULL if @w is NULL,
+ * so that one check is enough. (It is a macro because not every program that includes this file has
  * walk_layout().)
  */
 #define layout_of(w) ((w) ? walk_layout((w)->where.layout) : NULL)

@@ -35,7 +35,7 @@ __u64 wait_burst_ns;
 #define BURST_S	  10
 
 #define ADJUST_NS (1 << 24) /* least time between changes of wait_period_ns: 17 ms */
-/* after this time wait_period_ns is changed in any case: 134 ms */
+/* after this time wait_period_ns is changed, however little time was spent: 134 ms */
 #define ADJUST_MOST (1 << 27)
 /* if taking stacks has taken this much time, wait_period_ns is changed before ADJUST_MOST */
 #define ADJUST_LEAST (32 * STACK_NS)

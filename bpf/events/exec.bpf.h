@@ -4,8 +4,9 @@
  * threads. The times for which the thread waits or is ready to run count for the old image before
  * execve(), and for the new image after it. The old image's GILs are forgotten.
  *
- * All other threads of the process have ended by then. If the thread isn't the first one, it gets
- * the first thread's number in the middle of execve(), and a new thread may get its own number.
+ * All other threads of the process have ended by then. If the thread that calls execve() isn't the
+ * first thread of its process, it gets the first thread's number in the middle of execve(), and a
+ * new thread may get its own number.
  */
 #ifndef BPF_EVENTS_EXEC_H
 #define BPF_EVENTS_EXEC_H
@@ -23,9 +24,10 @@ walk_inline __u64 stolen_before(const struct task_struct *task, const struct wai
 }
 
 /*
- * Corrects .delay_begin_ns if krait first met the current thread within execve(). In that case the
- * thread's entry assumed that the thread had another number before. But the thread had the same
- * number, so the time for which the thread was ready to run before execve() still has to be sent.
+ * Corrects .delay_begin_ns if krait saw the current thread for the first time within execve(). In
+ * that case the thread's entry assumed that the thread had another number before. But the thread
+ * had the same number, so the time for which the thread was ready to run before execve() still has
+ * to be sent.
  */
 walk_inline void tell_before(struct wait_entry *e, __u32 tid, __u64 now)
 {

@@ -10,9 +10,9 @@
 
 /*
  * Returns which of the recording's events runs the program, as the event's number. The part of the
- * context that the program may see doesn't say this. The kernel's own context (struct
+ * context that the program may see doesn't have this number. The kernel's own context (struct
  * bpf_perf_event_data_kern) leads to the event, and in its .wakeup_events user space has stored the
- * event's number. (bpf_get_attach_cookie() would say the same from 5.15 on.)
+ * event's number. (bpf_get_attach_cookie() would return the number from 5.15 on.)
  */
 walk_inline __u32 source_of(const struct bpf_perf_event_data *ctx)
 {

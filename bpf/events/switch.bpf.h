@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What threads wait for. A thread that leaves the CPU because it waits is walked at that moment,
- * while its memory is still mapped. When it gets a CPU again, it is known how long it was away. For
- * a part of that time it was ready to run and had no CPU. The kernel adds up these parts
+ * Records what threads wait for. A thread that leaves the CPU because it waits is walked at that
+ * moment, while its memory is still mapped. When it gets a CPU again, it is known how long it was
+ * away. For a part of that time it was ready to run and had no CPU. The kernel adds up these parts
  * (sched_info.run_delay), but only a moment after the thread got its CPU. So run_delay is read, and
  * the wait's record sent, when the thread leaves the CPU the next time.
  *
@@ -223,8 +223,8 @@ walk_global int send_site(__u32 tid, __u32 i)
 }
 
 /*
- * Sends the waiting times of thread @tid that no record has yet. Also called before waits in
- * do_exit(), because their stacks may not be readable.
+ * Sends the waiting times of thread @tid that no record has yet. Waits in do_exit() may have no
+ * readable stack, so this function is also called before them.
  */
 walk_global int send_owed(__u32 tid)
 {

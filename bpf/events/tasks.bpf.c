@@ -64,7 +64,7 @@ walk_inline __u64 fd_of(const struct rec_task *rec)
 	return one && one->switches == rec->switches ? (__u64)(__s64)one->fd : rec->arg[0];
 }
 
-/* Reads the system call that the thread is in, and what it waits for there. */
+/* Reads the system call that the thread is in, and what the thread waits for in that call. */
 walk_inline void read_wait(struct rec_task *rec, struct task_struct *task, const void *saved)
 {
 	struct call call = {.number = -1};
@@ -106,7 +106,7 @@ walk_inline __u32 state_of(struct task_struct *task)
 
 /*
  * Reads when the thread last left a CPU: the time at which it had got that CPU, plus how long it
- * ran there. Also reads since when the thread has been ready to run without a CPU.
+ * ran on that CPU. Also reads since when the thread has been ready to run without a CPU.
  */
 walk_inline void read_times(struct rec_task *rec, struct task_struct *task)
 {

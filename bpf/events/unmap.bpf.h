@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Counts what a process unmaps. perf's own records report new mappings, but late. No record says
- * that a mapping is gone, and another file may be mapped at its address a moment later. So each
- * unmapping is counted here, when it happens. From then on nothing is unwound in this process until
- * user space has read its mappings again.
+ * that a mapping is gone, and another file may be mapped at its address a moment later. So the
+ * programs in this file count each unmapping when it happens. From then on nothing is unwound in
+ * this process until user space has read its mappings again.
  */
 #ifndef BPF_EVENTS_UNMAP_H
 #define BPF_EVENTS_UNMAP_H

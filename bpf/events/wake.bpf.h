@@ -2,8 +2,8 @@
 /*
  * Finds the thread that ends a wait for a lock. A thread that wakes another thread up is the
  * current thread when the tracepoint sched_waking runs, and its memory is mapped. So the waker's
- * stack is taken there, if the waiting thread's stack was taken before. The waker's stack is sent
- * in the wait's record, and counts for the time of that wait (docs/decisions/0026).
+ * stack is taken at that moment, if the waiting thread's stack was taken before. The waker's stack
+ * is sent in the wait's record, and counts for the time of that wait (docs/decisions/0026).
  *
  * Interrupts wake threads up as well: timers, disks, networks. The thread that is running when an
  * interrupt comes has nothing to do with the wait. So the current thread counts as the waker only
@@ -48,7 +48,8 @@ walk_inline bool is_lock_wait(const struct wait_entry *e)
 
 /*
  * Can the futex call in which the current thread is end the wait of @task? Processes that share a
- * futex may map it at different addresses, but its offset in the page is the same.
+ * futex may map it at different addresses, but the futex has the same offset in its page for all of
+ * them.
  */
 walk_inline bool ends_wait(const struct wait_entry *e, const struct task_struct *task)
 {

@@ -3,10 +3,10 @@
  * Unwinds threads that were interrupted in a trampoline of libffi (callbacks of ctypes, cffi).
  * Trampolines have no unwind rows. Rows made for them couldn't be relied on, because their memory
  * may stay writable. But a trampoline only has a few instructions and then jumps to a function that
- * has rows. So the instructions at the program counter are simulated up to the first one that
- * trampolines don't have, and the stack is unwound from there (docs/decisions/0012). The simulation
- * changes only pc, sp and r10. What these instructions store lies below the frames that are
- * unwound, so the stores are left out.
+ * has rows. So the instructions at the program counter are simulated up to the first instruction
+ * that trampolines don't have, and the stack is unwound from there (docs/decisions/0012). The
+ * simulation changes only pc, sp and r10. What these instructions store lies below the frames that
+ * are unwound, so the stores are left out.
  */
 #ifndef BPF_NATIVE_AHEAD_H
 #define BPF_NATIVE_AHEAD_H

@@ -24,7 +24,10 @@ struct unwind_regs {
 #define REG_SP	    31
 #define REG_BX	    19
 #define REG_RESULT  0 /* DWARF number of the register with the result of a system call */
-/* Offsets in aarch64's ucontext: uc_mcontext is at 176, in it regs[31] at 8, then sp and pc. */
+/*
+ * Offsets in aarch64's ucontext. uc_mcontext is at 176. In it regs[31] is at 8, followed by sp and
+ * pc.
+ */
 #define SIGNAL_PC    440
 #define SIGNAL_SP    432
 #define SIGNAL_FP    416

@@ -128,8 +128,8 @@ walk_inline bool may_be_in_collector(const struct walk *w)
 
 /*
  * Completes the stack in @slot, whose Python frames have been walked. If @unwinds, adds the native
- * frames from n->regs on. The kernel's frames are in native_out already. Here they only become part
- * of the stack's id. Returns enum native_outcome.
+ * frames from n->regs on. The kernel's frames are in native_out already. This function only makes
+ * them part of the stack's id. Returns enum native_outcome.
  */
 walk_global int add_native(__u32 slot, __u32 unwinds)
 {

@@ -2,7 +2,7 @@
 /*
  * Tells at a task switch whether krait ignores the thread. krait ignores most threads of a machine,
  * and their switches must cost hardly anything. So this code searches no BPF map: a search would
- * take longer than everything else here.
+ * take longer than all of this code.
  */
 #ifndef BPF_PROCESS_KNOWN_H
 #define BPF_PROCESS_KNOWN_H

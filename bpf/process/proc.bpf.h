@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Which process is this, is it wanted, and what is known of its interpreter? New processes with a
- * known executable and forks of known processes are recognized here, so that a storm of short
- * processes doesn't outrun user space. User space is asked about all other processes.
+ * known executable and forks of known processes are recognized by the kernel program itself, so
+ * that a storm of short processes doesn't outrun user space. User space is asked about all other
+ * processes.
  */
 #ifndef BPF_PROCESS_PROC_H
 #define BPF_PROCESS_PROC_H
@@ -292,8 +293,8 @@ walk_inline bool known_parent(struct task_struct *task, struct meeting *m)
 }
 
 /*
- * Reads the name and the arguments of the process, which are shown to people. They are read here
- * because the process may be gone when user space looks.
+ * Reads the name and the arguments of the process, which are shown to people. The kernel program
+ * reads them because the process may be gone when user space could look.
  */
 walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 {
@@ -336,7 +337,10 @@ walk_inline bool tell_user(struct meeting *m, __u64 now)
 			    wakes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 }
 
-/* Tells whether the process began after sampling did, or has called execve() since it was met. */
+/*
+ * Tells whether the process began after sampling did, or has called execve() since its first
+ * sample.
+ */
 walk_inline bool is_new(const struct proc_key *key)
 {
 	const struct proc_entry *p = proc_entry_of(key->tgid);
@@ -345,7 +349,10 @@ walk_inline bool is_new(const struct proc_key *key)
 					     (p->new || p->key.exec_id != key->exec_id));
 }
 
-/* Reads the control groups and working directory of the process that is being met. Returns 0. */
+/*
+ * Reads the control groups and working directory of the process whose entry is being made. Returns
+ * 0.
+ */
 walk_global int read_place(__u32 slot)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();

@@ -9,7 +9,7 @@
 #if defined(__TARGET_ARCH_arm64)
 #define CALL_FUTEX   98
 #define CALL_RESTART 128  /* restart_syscall() */
-#define CALL_POLL    (-2) /* aarch64 has no poll() */
+#define CALL_POLL    (-2) /* no system call has this number, because aarch64 has no poll() */
 #define CALL_PPOLL   73
 
 walk_inline void read_futex_call(struct futex_call *f)

@@ -51,8 +51,8 @@ walk_inline __u64 frame_end(struct walk *w, const struct py_layout *l, __u64 fra
 
 /*
  * Goes from w->nearest up to w->callers_end, from frame to frame of the data stack, which lie next
- * to each other. 1 = done: w->nearest is the frame that ends at w->callers_end, or 0 if none does.
- * 0 = to be called again.
+ * to each other. 1 = done: w->nearest is the frame that ends at w->callers_end, or 0 if no frame
+ * ends there. 0 = this function has to be called again.
  */
 walk_global int scan_frames(__u32 slot)
 {

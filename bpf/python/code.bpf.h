@@ -252,7 +252,7 @@ walk_global int check_contents(__u32 slot, __u64 at)
 /*
  * Has this sample spent so much time on checks (check.h) that it computes no more of them? After
  * PROVE_NS, PROVE_LATE more checks are still computed, unless HASH_LEAST bytes have been hashed. In
- * a deep recursion, only the few outermost functions have no check by then, because a walk meets
+ * a deep recursion, only the few outermost functions have no check by then, because a walk comes to
  * them last.
  */
 walk_inline bool is_late(struct walk *w)
@@ -328,9 +328,9 @@ walk_inline bool prove(struct walk *w, const struct py_layout *l, __u64 code, __
 /*
  * 3.12+: reads how many code objects the process has made, before the sample looks at any. As long
  * as that number stays the same, an address where a live code object was found still has the same
- * one (docs/decisions/0002). The number isn't used if the process ever had a second interpreter.
- * Nor is it for a thread state of another libpython's interpreter: two libpythons that are loaded
- * apart may have the same pthread key.
+ * code object (docs/decisions/0002). The number isn't used if the process ever had a second
+ * interpreter. Nor is it for a thread state of another libpython's interpreter: two libpythons that
+ * are loaded apart may have the same pthread key.
  */
 walk_inline void count_codes(struct walk *w)
 {

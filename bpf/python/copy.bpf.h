@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Finds which instruction a frame is at, in free-threaded builds since 3.14. There each thread
- * specializes its own copy of a function's bytecode. The code object's co_tlbc points to a
+ * Finds which instruction a frame is at, in free-threaded builds since 3.14. In these builds each
+ * thread specializes its own copy of a function's bytecode. The code object's co_tlbc points to a
  * _PyCodeArray {Py_ssize_t size; char *entries[size]}, which has the copies, all of the same
  * length. A frame has the index of its copy, tlbc_index. Entry 0 is the main copy, which lies in
  * the code object.

@@ -158,8 +158,8 @@ walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 	if (!w->fresh)
 		return false;
 	/*
-	 * the only shim (an evaluation loop's own frame) that may come here is the innermost
-	 * loop's; it leads to w->outer
+	 * the only shim (an evaluation loop's own frame) that a walk can come to is the innermost
+	 * loop's, which leads to w->outer
 	 */
 	if (f->shim)
 		return l->walk == PY_WALK_CFRAME && !w->closed && w->inner == INNER_UNPROVED &&
@@ -176,8 +176,8 @@ walk_inline bool is_unproved(const struct walk *w, const struct py_layout *l)
 }
 
 /*
- * The innermost frame's stored caller isn't the true caller: goes on at the true caller, or ends
- * the walk.
+ * Called if the caller that the innermost frame has isn't the true caller: goes on at the true
+ * caller, or ends the walk.
  */
 walk_global int call_again(__u32 slot)
 {
@@ -187,7 +187,7 @@ walk_global int call_again(__u32 slot)
 		return 0;
 	w->frame = w->fresh == FRESH && w->n == 1 && !w->closed ? find_caller(w) : 0;
 	w->fresh = FRESH_NOT;
-	w->mark = 0; /* the walk may meet the frame in w->mark again, further out */
+	w->mark = 0; /* the walk may come to the frame in w->mark again, further out */
 	if (!w->frame)
 		walk_end(w, WALK_FRAME_TORN);
 	return 0;

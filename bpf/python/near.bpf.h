@@ -13,7 +13,7 @@
 
 #include "state.bpf.h"
 
-/* offset in walk.block of objects that are read alone, one of each kind */
+/* offset in walk.block of the objects that are read alone, one object of each kind */
 #define LONE_OBJECT (BLOCK_BYTES + 2048)
 /* bytes from an object that is read alone to the next such object */
 #define OBJECT_SLACK 256
@@ -46,7 +46,7 @@ walk_inline void forget_near(struct walk *w, const struct py_layout *l)
 	}
 }
 
-/* Reads the NEAR_BYTES at @start, if an earlier sample needed more than one object there. */
+/* Reads the NEAR_BYTES at @start, if an earlier sample needed more than one object in them. */
 walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 {
 	bool second = w->met[kind] == start;
@@ -63,8 +63,8 @@ walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 }
 
 /*
- * Reads @n bytes at @addr to offset @lone of w->block. The bound is checked here: 5.10's verifier
- * forgets the bounds of a register that was put on the stack meanwhile.
+ * Reads @n bytes at @addr to offset @lone of w->block. This function checks the bound: 5.10's
+ * verifier forgets the bounds of a register that was put on the stack meanwhile.
  */
 walk_inline bool read_lone(struct walk *w, __u32 lone, __u64 addr, __u64 n)
 {

@@ -34,9 +34,9 @@ walk_inline struct shim_memo *shim_of(struct walk *w)
 }
 
 /*
- * Is @offset the distance from a loop's _PyCFrame to its own frame? The distance is the same in all
- * loops of a build, and is learnt here. A frame that was left over can't displace a distance that
- * was met more often.
+ * Is @offset the distance from a loop's _PyCFrame to its own frame? All loops of a build have the
+ * same distance, which this function learns. A frame that was left over can't displace a distance
+ * that was found more often.
  */
 walk_inline bool is_shim_offset(struct walk *w, __u64 offset)
 {
@@ -99,8 +99,8 @@ walk_inline bool is_entered(struct walk *w, const struct py_layout *l)
  * Returns the thread's innermost frame as its data stack and its generators show it; 0: they don't
  * show it. A frame that is just being entered (the last one of the data stack, or the generator
  * that was resumed last) is left out, and w->entered is set. w->entered is also set if memory isn't
- * readable. Sets w->found to the same frame, even if it hasn't run an instruction; to 0 if no frame
- * runs; or to NOT_FOUND.
+ * readable. Sets w->found to the innermost frame, even if it hasn't run an instruction; to 0 if no
+ * frame runs; or to NOT_FOUND.
  */
 walk_global __u64 find_running(__u32 slot)
 {

@@ -2,10 +2,10 @@
 /*
  * Which interpreter does the sampled thread run, in a process with several (a program that loads
  * two libpythons)? A thread runs two interpreters at once if a function of one interpreter calls
- * the other. Then the answer is the interpreter whose GIL the thread holds. If it holds none, the
- * answer is the one that is later in the list: it was loaded later, so the earlier one called it.
- * If the interpreters' lists of threads are long, looking at all interpreters would take too long,
- * so some are left out.
+ * the other. Then the answer is the interpreter whose GIL the thread holds. If it holds no GIL, the
+ * answer is the interpreter that is later in the list: it was loaded later, so the earlier
+ * interpreter called it. If the interpreters' lists of threads are long, looking at all
+ * interpreters would take too long, so some are left out.
  */
 #ifndef BPF_PYTHON_SEVERAL_H
 #define BPF_PYTHON_SEVERAL_H

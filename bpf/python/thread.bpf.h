@@ -216,7 +216,7 @@ walk_inline bool load_tstate(struct walk *w, const struct py_layout *l, __u64 ts
 
 /*
  * Looks at thread state w->tstate of the list. 1 = it is this thread's. 0 = it isn't, and w->tstate
- * is the next one now. -1 = the list has ended, or can't be read.
+ * is now the next thread state. -1 = the list has ended, or can't be read.
  */
 walk_global int next_listed_tstate(__u32 slot)
 {

@@ -9,7 +9,7 @@
 #include "elf/elf_file.h"
 
 struct elf_dynamic {
-	uint64_t vaddr; /* p_vaddr of the dynamic section; 0 = there is none */
+	uint64_t vaddr; /* p_vaddr of the dynamic section; 0: the file has none */
 	/* check_dynamic(), a hash over the first entries of the dynamic section */
 	uint64_t check;
 	/* p_vaddr of the value of DT_DEBUG; 0: there is no DT_DEBUG, as in a library */

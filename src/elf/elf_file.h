@@ -160,9 +160,9 @@ bool elf_file_reloc(struct elf_file *f, uint64_t vaddr, struct elf_reloc *ret);
 
 /*
  * Gets the pointer that is in memory at @vaddr after the file was loaded at bias 0. The pointer is
- * a relative relocation's addend, or a symbol's value. Without such a relocation it is what the
- * file has there (also for packed relative relocations). False: the pointer can't be read, or the
- * symbol is in another file.
+ * a relative relocation's addend, or a symbol's value. Without such a relocation, or with a packed
+ * relative relocation, it is what the file has at that place. False: the pointer can't be read, or
+ * the symbol is in another file.
  */
 bool elf_file_pointer(struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds where functions begin, in the search table of .eh_frame_hdr. Stripped files have this table
- * too. The table is read without the call frame information to which it points.
+ * Finds where functions begin, in the search table of .eh_frame_hdr. Stripped files also have this
+ * table. The table is read without the call frame information to which it points.
  */
 #ifndef ELF_FUNCTION_STARTS_H
 #define ELF_FUNCTION_STARTS_H

@@ -43,7 +43,7 @@ struct kernel_names {
 	VEC(struct kernel_symbol) list; /* symbols in ascending order, one for each address */
 	struct str text;
 	uint64_t any_addr; /* all addresses, or-ed together; if this is 0, the kernel hides them */
-	uint64_t stext;	   /* address of the symbol _stext; 0: there is none */
+	uint64_t stext;	   /* address of the symbol _stext; 0: there is no such symbol */
 };
 
 static uint32_t add_text(struct str *s, const char *p, size_t n)

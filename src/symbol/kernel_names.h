@@ -22,10 +22,10 @@ void kernel_names_free(struct kernel_names *k); /* @k may be NULL */
 _must_use_ int kernel_names_parse(const char *text, size_t n, struct kernel_names **ret);
 
 /*
- * Returns the name of the function that holds @addr; NULL: no function holds @addr. *module: "" for
- * the kernel itself, "bpf", "ftrace", or a module's name. @k owns both. kallsyms has no sizes: a
- * function reaches to the next symbol of its module. The last function before another module, and
- * every BPF program, reach 64 KiB at most.
+ * Returns the name of the function that holds @addr; NULL: no function holds @addr. Sets *module to
+ * "" for the kernel itself, "bpf", "ftrace", or a module's name. Both texts belong to @k. kallsyms
+ * has no sizes: a function reaches to the next symbol of its module. The last function before
+ * another module, and every BPF program, reach 64 KiB at most.
  */
 const char *kernel_names_find(const struct kernel_names *k, uint64_t addr, const char **module);
 

@@ -164,8 +164,8 @@ static struct unwind_cache_version version_of(const struct unwind_cache *c, int 
 
 /*
  * A file's times prove that it is unchanged only if its last change is at least this long ago. Two
- * changes within one tick of the file system's clock have the same time, so a second change right
- * after a first one wouldn't show.
+ * changes within one tick of the file system's clock have the same time, so the second of two
+ * changes wouldn't show.
  */
 #define SETTLED_SECONDS 2
 

@@ -25,7 +25,7 @@ bool unwind_cache_is_ours(int fd, uid_t uid, mode_t type, struct stat *st);
 /*
  * Takes the file rights of the cache's user, and opens the cache's directory. @make: makes the
  * directory if it is missing. Returns the descriptor, or -errno + message. Call
- * unwind_cache_leave() with *@caps in any case.
+ * unwind_cache_leave() with *@caps also after a failure.
  */
 _must_use_ int unwind_cache_enter(const struct unwind_cache *c, bool make, uint64_t *caps);
 void unwind_cache_leave(const struct unwind_cache *c, uint64_t caps);

@@ -27,8 +27,8 @@ _must_use_ int unwind_rows_read_memory(const struct cfi_section *section,
 				       struct unwind_rows *ret);
 
 /*
- * Does what unwind_rows_read_tables() does. Also adds rows that the instructions of functions
- * without call frame information prove (prove/code_rows.h).
+ * Does what unwind_rows_read_tables() does. Also adds rows for functions without call frame
+ * information, proven from their instructions (prove/code_rows.h).
  */
 _must_use_ int unwind_rows_read(struct elf_file *f, struct unwind_rows *ret);
 

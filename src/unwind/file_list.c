@@ -23,7 +23,7 @@
 
 /*
  * Makes the name of the list of @command, which is a hash. If two commands have the same hash, the
- * list that is written later replaces the earlier one.
+ * list that is written later replaces the list that was written before.
  */
 static void list_name(const char *command, char name[static NAME_BYTES])
 {

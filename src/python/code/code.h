@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A Python code object as krait keeps it: its name, file and line table, copied from the target
- * when the kernel program first met it. It outlives the target's code object and the process.
+ * when the kernel program first sent the code object. The struct outlives the target's code object
+ * and the process.
  */
 #ifndef PYTHON_CODE_CODE_H
 #define PYTHON_CODE_CODE_H
@@ -40,7 +41,7 @@ struct py_code {
 	uint16_t version;	/* Python's version: major << 8 | minor */
 	/* bits 1 << enum code_text of texts that py_code_fill_from_process() may still read */
 	uint8_t missing;
-	bool internal; /* the code is one of CPython's own helpers, which aren't shown to users */
+	bool internal; /* CPython uses the code itself, as a helper, so it isn't shown to users */
 	/*
 	 * for the owner of this struct: the latest round (codes_next_round()) in which a record of
 	 * this code object came
@@ -188,7 +189,7 @@ _must_use_ int py_code_from_process(pid_t pid, const struct py_layout *layout, u
 bool py_code_is_internal(const struct py_code *code);
 
 /*
- * Is the object at code->addr still the one with the check code->check, and not freed? 0, -ESTALE,
+ * Does the object at code->addr still have the check code->check, and is it not freed? 0, -ESTALE,
  * -errno.
  */
 struct heap;

@@ -76,10 +76,10 @@ static int check_contents(struct heap *h, uint64_t code, uint32_t firstlineno, u
 
 /*
  * Is the object in use, not freed? A freed object keeps its version until something else is written
- * there, but its reference count is gone. In its place is 0, or a pointer of pymalloc, which is
- * above 2^32. A pointer of malloc may be lower, but malloc also overwrites the type. Since 3.14 the
- * highest 16 bits of the count are flags. Objects of free-threaded builds (3.13+, with a longer
- * head) count as in use.
+ * to its memory, but its reference count is gone. In its place is 0, or a pointer of pymalloc,
+ * which is above 2^32. A pointer of malloc may be lower, but malloc also overwrites the type. Since
+ * 3.14 the highest 16 bits of the count are flags. Objects of free-threaded builds (3.13+, with a
+ * longer head) count as in use.
  */
 static bool is_alive(struct heap *h, uint64_t code)
 {

@@ -2,7 +2,7 @@
 /*
  * Finds the name of the module whose body (top-level code) a code object is: __name__ in the dict
  * that the body runs in. Everything is read from the live process, maybe some time after the body
- * ran; so the dict's __file__ must be the code object's file, too. After an import the code object
+ * ran; so the dict's __file__ must also be the code object's file. After an import the code object
  * is gone, and the dict may belong to another run of the same file. In that case the module's name
  * must fit the file.
  *

@@ -6,8 +6,8 @@
 #include "unwind/x86/x86_insn.h"
 
 /*
- * The most bytes of an executor's first function. Debian's CPython has one of 33 bytes,
- * python-build-standalone's one of 43, with a frame pointer.
+ * The most bytes of an executor's first function. In Debian's CPython this function has 33 bytes;
+ * in python-build-standalone's, which uses a frame pointer, 43.
  */
 #define SHIM_MAX 64
 

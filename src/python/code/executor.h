@@ -21,8 +21,8 @@ size_t executor_next(const uint8_t *bytes, size_t n, size_t from);
 
 /*
  * Computes the unwind rows (how to find the caller) of the executor at the beginning of @code. @ret
- * has no rows if there is no executor, or if krait doesn't understand its code. 0 or -ENOMEM; call
- * unwind_rows_fini() in any case.
+ * has no rows if there is no executor, or if krait doesn't understand its code. 0 or -ENOMEM. Call
+ * unwind_rows_fini() also after a failure.
  */
 _must_use_ int executor_rows(const struct code_memory *code, struct unwind_rows *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds a variable that has no symbol by decoding the machine code of an exported function that
- * returns it. CPython exports such functions, called accessors here: PyInterpreterState_Head
+ * returns it. CPython exports such functions, which krait calls accessors: PyInterpreterState_Head
  * (interp_head) and PyGILState_GetThisThreadState (the key of the thread's state; since 3.15 a
  * thread-local variable). Such a function has a dozen instructions, in one of a few forms. A
  * function of any other form gives ACCESS_NONE.

@@ -74,7 +74,10 @@ bool heap_is_known(unsigned version);
 /* Prepares @h for reading process @pid. @l must stay valid as long as @h. */
 void heap_init(struct heap *h, pid_t pid, const struct py_layout *l);
 
-/* Reads memory at @addr. 0; -errno of peek(); -E2BIG: the budget is used up. No messages. */
+/*
+ * Reads memory at @addr. 0; -errno of peek(); -E2BIG: the budget is used up. Failures leave no
+ * message.
+ */
 _must_use_ int heap_read(struct heap *h, uint64_t addr, void *buf, size_t n);
 /* reads the pointer at @addr; 0: the memory can't be read */
 uint64_t heap_ptr(struct heap *h, uint64_t addr);
@@ -139,14 +142,14 @@ _must_use_ int heap_attrs(struct heap *h, uint64_t obj, heap_items *ret);
 uint64_t heap_attr(struct heap *h, uint64_t obj, const char *name);
 
 /*
- * Returns sys.modules[@module].@name of the interpreter at @interp; 0: the module or the attribute
- * isn't there.
+ * Returns sys.modules[@module].@name of the interpreter at @interp; 0: there is no such module, or
+ * it has no such attribute.
  */
 uint64_t heap_module_find(struct heap *h, uint64_t interp, const char *module, const char *name);
 
 /*
- * Offsets of fields of PyTypeObject from the end of its header; the same in all versions
- * (2.7-3.15).
+ * Offsets of fields of PyTypeObject from the end of its header. All versions (2.7-3.15) have the
+ * same offsets.
  */
 enum heap_type_field {
 	TYPE_BASICSIZE = HEAP_TYPE_FIRST,

@@ -8,7 +8,7 @@
 
 #define PAGE	4096u
 #define AT_ONCE 64 /* how many pages one system call reads */
-/* the most bytes of a name or a line table, as in ABI_LINETABLE_BYTES */
+/* the most bytes of a name or a line table; equal to ABI_LINETABLE_BYTES */
 #define TEXT_MOST  (64u << 10)
 #define STACK_MOST (256u << 10)
 #define CODES	   1024 /* how many code objects are remembered as read; a power of two */

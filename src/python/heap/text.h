@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Converts strings in a target's memory to UTF-8 that can be shown in any output. Python strings
- * are arrays of code points (PEP 393: 1, 2 or 4 bytes each, depending on the largest one). Strings
- * of 2.7 are bytes of an unknown encoding.
+ * are arrays of code points (PEP 393: 1, 2 or 4 bytes each, depending on the largest code point).
+ * Strings of 2.7 are bytes of an unknown encoding.
  */
 #ifndef PYTHON_HEAP_TEXT_H
 #define PYTHON_HEAP_TEXT_H
@@ -15,7 +15,7 @@
 
 /*
  * Appends to @out the text that @w describes. @raw: its @n bytes, hostile, with any alignment.
- * Appends at most TEXT_MAX_BYTES. A longer text, or one of which only the beginning was copied, is
+ * Appends at most TEXT_MAX_BYTES. If the text is longer, or if only its beginning was copied, it is
  * cut between two code points and ends in U+2026. What isn't a code point becomes U+FFFD. Control
  * characters and line separators become escapes as Python writes them (\n, \x1b, \u2028), so that
  * no name can break a line or control a terminal. Byte strings (kind 0) are read as UTF-8 if they

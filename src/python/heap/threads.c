@@ -54,8 +54,9 @@ static int put(struct reader *r, uint64_t ident, char *name, uint64_t native)
 	int e;
 
 	/*
-	 * The list of interpreters begins with the newest and ends with the main interpreter. So a
-	 * later name for a thread replaces an earlier one, and the main interpreter's name is kept.
+	 * The list of interpreters begins with the newest and ends with the main interpreter. So if
+	 * a thread has several names, the name that is read last replaces the others, and the main
+	 * interpreter's name is kept.
 	 */
 	if (i) {
 		free(r->ret->list.v[*i].name);

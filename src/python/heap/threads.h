@@ -3,8 +3,8 @@
  * Reads the names of threads in Python: threading._active of the target, {ident: Thread}, and
  * Thread._name. The process keeps running while it is read, and may be hostile. So reading is
  * bounded, and what can't be read is left out. A program may rename a thread, and a new thread is
- * registered only after it has begun to run. So names are read again if a thread had none, and once
- * more at the end.
+ * registered only after it has begun to run. So names are read again if a thread had no name, and
+ * once more at the end.
  */
 #ifndef PYTHON_HEAP_THREADS_H
 #define PYTHON_HEAP_THREADS_H

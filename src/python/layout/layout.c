@@ -41,7 +41,10 @@
 	(PY_CAN_FROM_3_12 | PY_CAN(GIL_ACTIVE) | PY_CAN(TRACE_REFS) | PY_CAN(VALUES_TAGGED) |      \
 	 PY_CAN(COUNTER_SYMBOL))
 
-/* The beginnings of PyInterpreterState and PyThreadState, which are the same from 3.6 to 3.10. */
+/*
+ * The first fields of PyInterpreterState and PyThreadState, whose offsets are equal from 3.6 to
+ * 3.10.
+ */
 #define STATES_3_6                                                                                 \
 	.walk = PY_WALK_OBJECT, .interp_next = 0, .interp_tstate_head = 8, .tstate_next = 8,       \
 	.tstate_interp = 16, .tstate_frame = 24, .frame_back = 24, .frame_code = 32,               \
@@ -345,7 +348,7 @@ void py_layout_trace_refs(struct py_layout *l)
 		*fields[i] += 16;
 	for (size_t i = 0; i < ARRAY_SIZE(optional); i++)
 		*optional[i] += *optional[i] ? 16 : 0;
-	/* Up to 3.10 frames are objects too, so the offsets of frames' fields also grow. */
+	/* Up to 3.10 frames are also objects, so the offsets of frames' fields also grow. */
 	for (size_t i = 0; i < ARRAY_SIZE(frame) && l->walk == PY_WALK_OBJECT; i++)
 		*frame[i] += 16;
 }

@@ -12,8 +12,8 @@
 
 /* clang-format off */
 /*
- * Members of CPython's debug offsets that come in the same order in every version: the parts that
- * the lists of the versions below share.
+ * Members of CPython's debug offsets that come in the same order in every version: parts that are
+ * shared by the versions' lists of members.
  */
 #define HEAD(X)                                                                                    \
 	X(cookie) X(version) X(free_threaded)                                                      \
@@ -69,7 +69,7 @@
 	GC(X)
 /* clang-format on */
 
-/* Members of the debug offsets. The newest version has all; what a version lacks is 0. */
+/* Members of the debug offsets. The newest version has all; a member that a version lacks is 0. */
 enum member {
 #define X(name) M_##name,
 	MEMBERS_3_15(X)
@@ -237,7 +237,7 @@ static int check_sizes(const uint64_t *m)
 
 /*
  * Checks the members for copies of bytecode. co_tlbc is the last member before the bytecode, and
- * tlbc_index comes before the u16 return_offset and owner. Builds without copies have 0 there.
+ * tlbc_index comes before the u16 return_offset and owner. In builds without copies both are 0.
  */
 static int check_copies(const struct order *order, const uint64_t *m)
 {

@@ -45,7 +45,7 @@ static bool is_mapping_symbol(const char *name, const struct elf_symbol *sym)
 /*
  * Ranks a symbol; a lower rank is better. A symbol with a size is better than a symbol without a
  * size. If both are equal in this, a function is better than a symbol without a type. If they are
- * equal in this too, global is better than weak, and weak better than local.
+ * also equal in this, global is better than weak, and weak better than local.
  */
 static uint8_t rank(const struct elf_symbol *sym)
 {

@@ -19,14 +19,14 @@
 bool greenlet_is_start(const char *path, const char *name);
 
 /*
- * Is the function slp_switch() or one that calls slp_switch()? While such a function runs, the C
+ * Is the function slp_switch(), or does it call slp_switch()? While such a function runs, the C
  * stack may belong to one greenlet, and the frames of the thread state to another greenlet.
  */
 bool greenlet_is_switch(const char *path, const char *name);
 
 /*
  * Is the function expose_frames() or unexpose_frames()? Since Python 3.12, entry frames separate
- * the frames of one run of the evaluation loop from those of the next. Before a switch,
+ * the frames of one run of the evaluation loop from the frames of the next run. Before a switch,
  * expose_frames() takes the entry frames out of the chain of frames, the innermost first. After the
  * switch unexpose_frames() puts them back (greenlet 3.5.6, TGreenlet.cpp). In between, the frames
  * of one run look like frames of the next run. The result is also true for every function of

@@ -86,7 +86,7 @@ static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 /*
  * Handles candidates [first, last), which have the same start and are sorted so that the best is
  * last. Keeps the best candidate, and each other candidate that ends later than all better
- * candidates. They have the same order in the table.
+ * candidates. The kept candidates stay in this order in the table.
  */
 static int keep_best(struct symbol_table *t, size_t first, size_t last)
 {
@@ -113,7 +113,7 @@ static int keep_best(struct symbol_table *t, size_t first, size_t last)
 
 /*
  * Sets .outer of each symbol. The symbols that may be .outer of the present symbol or of a later
- * one are a stack, which is linked by .outer itself.
+ * symbol form a stack, which is linked by .outer itself.
  */
 static void link_outer(struct symbol_table *t)
 {

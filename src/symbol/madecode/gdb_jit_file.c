@@ -312,8 +312,8 @@ static int rows_of_code(struct reader *rd, const struct head *h, struct code *re
 }
 
 /*
- * Reads the unwind rows of a file. Returns 0 also if there are no rows: the file's code still has
- * names.
+ * Reads the unwind rows of a file. If there are no rows, also returns 0, because the file's code
+ * still has names.
  */
 static int read_rows(struct reader *rd, const struct head *h)
 {

@@ -26,8 +26,9 @@ struct jitdump {
 struct jitdump_code {
 	/* address and size of the code; .size isn't 0, and .start + .size doesn't wrap around */
 	uint64_t start, size;
-	uint64_t index;	  /* number that the writer of the file gave to this code */
-	const char *name; /* name of the code; NULL: the code with this .index has moved here */
+	uint64_t index; /* number that the writer of the file gave to this code */
+	/* name of the code; NULL: code that had this .index before has moved to .start */
+	const char *name;
 	size_t name_n;
 };
 

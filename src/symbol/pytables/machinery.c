@@ -156,7 +156,7 @@ static const char *const patterns[] = {
 	"cfunction_call*",
 	"cfunction_check_kwargs",
 	"cfunction_enter_call",
-	/* name from method_names.h, for any of the vectorcall functions in this list */
+	/* the name that method_names.h gives to any of the vectorcall functions in this list */
 	"cfunction_vectorcall",
 	"cfunction_vectorcall_*",
 	"classmethoddescr_call",
@@ -181,8 +181,9 @@ static const char *const patterns[] = {
 	"_PyObject_SlotCompare",
 	"_Py_slot_tp_*",
 	"richcmp_*",
-	"__new__",  /* name from method_names.h for tp_new_wrapper */
-	"slot___*", /* names from method_names.h for a slot's function of __add__ and the like */
+	"__new__", /* the name that method_names.h gives to tp_new_wrapper */
+	/* names that method_names.h gives to a slot's function of __add__ and the like */
+	"slot___*",
 	"slot_am_*",
 	"slot_bf_*",
 	"slot_mp_*",
@@ -190,7 +191,7 @@ static const char *const patterns[] = {
 	"slot_sq_*",
 	"slot_tp_*",
 	"tp_new_wrapper",
-	"wrap___*", /* names from method_names.h for the wrappers of slots */
+	"wrap___*", /* names that method_names.h gives to the wrappers of slots */
 	"wrap_binaryfunc*",
 	"wrap_buffer",
 	"wrap_call",

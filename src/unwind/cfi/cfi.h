@@ -136,7 +136,7 @@ struct cfi_fde {
 	uint32_t program, program_n;
 };
 
-/* A walk over all entries of a section, CIEs and FDEs, in the order in which they lie there. */
+/* A walk over all entries of a section, CIEs and FDEs, in the order of their offsets. */
 struct cfi_entries {
 	const struct cfi_section *section;
 	size_t at;	/* offset of the next entry in the section */

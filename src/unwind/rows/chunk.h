@@ -23,7 +23,7 @@ struct unwind_entries {
  * Makes entries of @rows; the first entry has offset 0, and .rule is an index in @rows->rules. Each
  * function begins with an entry of its own, even if the rule stays the same: a stack names a
  * function's code by the address of an entry. @eval: @n_eval functions, ascending, whose entries
- * are marked UNWIND_EVAL. 0 or -ENOMEM; unwind_entries_fini() in every case.
+ * are marked UNWIND_EVAL. 0 or -ENOMEM. Call unwind_entries_fini() also after a failure.
  */
 _must_use_ int unwind_entries_make(const struct unwind_rows *rows, const struct unwind_fde *eval,
 				   size_t n_eval, struct unwind_entries *ret);

@@ -82,7 +82,7 @@ struct x86_insn {
 };
 
 /*
- * Decodes the first of @n bytes. Decodes one instruction. False: @n is too small, or the
+ * Decodes the instruction that begins with the first of @n bytes. False: @n is too small, or the
  * instruction is one that ordinary programs don't execute (privileged, obsolete, 16-bit control
  * flow, APX, or unknown).
  */

@@ -26,7 +26,7 @@ static const uint32_t one_byte[256] = {
 	ARITHMETIC(0x00), ARITHMETIC(0x08), ARITHMETIC(0x10), ARITHMETIC(0x18),
 	ARITHMETIC(0x20), ARITHMETIC(0x28), ARITHMETIC(0x30),
 	[0x38 ... 0x3b] = M, [0x3c] = I8, [0x3d] = IZ,
-	[0x3e ... 0x4f] = BAD, /* prefixes, which have been read before the opcode */
+	[0x3e ... 0x4f] = BAD, /* prefixes: they have been read before the opcode */
 	[0x50 ... 0x57] = W(X86_SP), [0x58 ... 0x5f] = X86_W_LOW | W(X86_SP),
 	[0x60 ... 0x62] = BAD, [0x63] = REG, [0x64 ... 0x67] = BAD,
 	[0x68] = IZ | W(X86_SP), [0x69] = REG | IZ, [0x6a] = I8 | W(X86_SP), [0x6b] = REG | I8,
@@ -400,7 +400,8 @@ static void one_byte_effect(const struct x86_decode *d, struct x86_insn *ret)
 	case 0xe0 ... 0xe3:
 		ret->kind = X86_BRANCH;
 		return;
-	case 0xc2: /* ret that pops arguments; MKL's assembly has such instructions that pop none */
+	/* ret that pops arguments; MKL's assembly uses this instruction to pop 0 bytes */
+	case 0xc2:
 		if (!d->imm)
 			ret->kind = X86_RET;
 		return;

@@ -12,8 +12,8 @@ struct x86_decode {
 	size_t n, at;
 	bool bad;
 	/*
-	 * Which legacy prefixes the instruction has. A VEX, EVEX or XOP prefix holds the same
-	 * information.
+	 * Which legacy prefixes the instruction has. If it has a VEX, EVEX or XOP prefix, that
+	 * prefix says the same.
 	 */
 	bool opsize, addr32, segment, lock;
 	uint8_t rep; /* prefix REP or REPNE: 0xf3 or 0xf2; 0 = neither */
@@ -49,7 +49,7 @@ enum {
 #define X86_W(reg) (1u << (X86_W_SHIFT + (reg)))
 
 uint32_t x86_opcode_flags(const struct x86_decode *d);
-/* Corrects @flags, which x86_opcode_flags() has given, when ModRM is known too. */
+/* Corrects @flags, which x86_opcode_flags() has given, once ModRM is also known. */
 uint32_t x86_group_flags(const struct x86_decode *d, uint32_t flags);
 void x86_effect(const struct x86_decode *d, uint32_t flags, struct x86_insn *ret);
 

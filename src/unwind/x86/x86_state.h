@@ -86,8 +86,8 @@ void code_state_rule(const struct code_state *st, uint16_t lost, struct unwind_r
 bool code_state_judge(const struct code_state *st, const struct unwind_rule *rule, int64_t *ret);
 
 /*
- * For tests: is the caller's value of @reg, rbx or rbp, saved at @slot (unwind_rule.bx or .fp)?
- * True also if that isn't known.
+ * For tests: is the caller's value of @reg, rbx or rbp, saved at @slot (unwind_rule.bx or .fp)? If
+ * that isn't known, also returns true.
  */
 bool code_state_holds(const struct code_state *st, uint8_t reg, int16_t slot);
 
