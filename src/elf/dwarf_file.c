@@ -122,7 +122,7 @@ size_t dwarf_file_alt_id(const struct dwarf_file *d, uint8_t id[static ELF_BUILD
 
 int dwarf_file_set_alt(struct dwarf_file *d, int fd)
 {
-	int r = d->alt_elf ? err_set(-EEXIST, "there is a second alternate debug file")
+	int r = d->alt_elf ? err_set(-EEXIST, "the DWARF already has an alternate debug file")
 			   : open_dwarf(fd, "alternate debug file", &d->alt_elf, &d->alt_copy,
 					&d->alt, &d->bytes);
 

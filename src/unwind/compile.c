@@ -70,9 +70,9 @@ static const char *add_function(struct builder *b, const struct cfi_fde *fde)
 			 fde->end - load->vaddr <= load->memsz;
 	}
 	if (!inside)
-		return "not in executable memory";
+		return "its code is not in executable memory";
 	if (fde->end - base > UINT32_MAX)
-		return "4 GiB or more behind the first function";
+		return "its code ends 4 GiB or more after the beginning of the first function";
 	if (b->functions.n == UNWIND_MAX_FDES)
 		return "too many functions";
 	b->functions.v[b->functions.n++] =
@@ -165,7 +165,8 @@ static int compile(struct builder *b)
 		if (r)
 			return r;
 		if (fn->start < end) {
-			leave_out(ret, ret->base + fn->start, "overlaps with another function");
+			leave_out(ret, ret->base + fn->start,
+				  "its code overlaps with another function");
 			continue;
 		}
 		if (fn->start > end)

@@ -149,7 +149,7 @@ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 	int r;
 
 	if (n < sizeof(*rec))
-		return err_set(-EINVAL, "code record of %zu bytes is too short", n);
+		return err_set(-EINVAL, "the record of a code object is too short: %zu bytes", n);
 	code = calloc(1, sizeof(*code));
 	if (!code)
 		return err_set(-ENOMEM, "out of memory");
@@ -163,7 +163,7 @@ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 	if (r == -ENOMEM)
 		return err_set(r, "out of memory");
 	if (r)
-		return err_set(r, "code record contradicts itself");
+		return err_set(r, "the record of a code object contradicts itself");
 	code->internal = py_code_is_internal(code);
 	*ret = TAKE_PTR(code);
 	return 0;

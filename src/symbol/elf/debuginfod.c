@@ -98,7 +98,8 @@ static void end(int r)
 		all.unfetched++;
 		if (!all.over)
 			log_info("debuginfod: no more debug files are fetched: %s",
-				 late ? "the time for it is over" : "a server doesn't answer");
+				 late ? "the time for fetching them is over"
+				      : "a server doesn't answer");
 		all.over = true;
 	}
 	if (!--all.running)

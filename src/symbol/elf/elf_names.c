@@ -125,7 +125,7 @@ int elf_names_open(int fd, const char *path, int root, struct elf_names **ret)
 		return r == -EFBIG ? err_wrap(r, "%s", path) : err_sys(r, "%s", path);
 	}
 	if (n->table.dropped)
-		log_info("%s: %zu symbols are left out, beyond krait's limit", path,
+		log_info("%s: %zu symbols beyond krait's limit are left out", path,
 			 n->table.dropped);
 	if (n->refused.n)
 		log_info("%s: debug file not used: %s", path, n->refused.s);

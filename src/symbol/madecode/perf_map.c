@@ -274,7 +274,7 @@ int perf_map_add_dump(struct perf_map *m, int fd)
 	_cleanup_close_ int dump = fd;
 
 	if (m->dump.fd >= 0)
-		return err_set(-EEXIST, "only one jitdump of a process is read");
+		return err_set(-EEXIST, "krait reads only one jitdump of a process");
 	m->dump.fd = TAKE_FD(dump);
 	return perf_map_refresh(m);
 }

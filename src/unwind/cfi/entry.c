@@ -24,7 +24,8 @@ static const char *read_augmentation(struct cfi_cie *cie, const char *letters, s
 			break;
 		case 'P':
 			if (!cfi_skip_pointer(&r, (uint8_t)cfi_fixed(&r, 1)))
-				return "personality routine in an unknown encoding";
+				return "the address of the personality routine has an unknown "
+				       "encoding";
 			break;
 		case 'L':
 			cfi_fixed(&r, 1);
@@ -39,7 +40,7 @@ static const char *read_augmentation(struct cfi_cie *cie, const char *letters, s
 			return "unknown augmentation";
 		}
 	}
-	return r.bad ? "augmentation data too short" : NULL;
+	return r.bad ? "the augmentation data are too short" : NULL;
 }
 
 static const char *read_alignment(struct cfi_cie *cie, struct cfi_reader *r)
@@ -68,13 +69,13 @@ static const char *read_cie(const struct cfi_section *s, struct cfi_reader r, st
 		return "CIE too short";
 	/* the size of an address must be 8 bytes, that of a segment selector 0 */
 	if (version == 4 && cfi_fixed(&r, 2) != 8)
-		return "addresses that aren't 64 bits";
+		return "addresses don't have 64 bits";
 	broken = read_alignment(cie, &r);
 	if (broken)
 		return broken;
 	ra = version == 1 ? cfi_fixed(&r, 1) : cfi_uleb(&r);
 	if (ra != s->arch->reg[CFI_RA])
-		return "unknown return address column";
+		return "the return address column is unknown";
 	if (*letters == 'z') {
 		cie->sized = true;
 		letters++;
@@ -130,7 +131,7 @@ static int add_cie(struct cfi_entries *e, size_t at)
 	int r;
 
 	if (!read_entry(e->section, at, &entry, &next) || !entry.is_cie || next - at < 8)
-		cie.broken = "no CIE where an FDE expects one";
+		cie.broken = "there is no CIE where an FDE refers to one";
 	else if (next - at > CIE_MAX_BYTES)
 		cie.broken = "absurdly long CIE";
 	else
@@ -170,7 +171,7 @@ static const char *read_fde(const struct cfi_section *s, const struct cfi_cie *c
 	if (cie->broken)
 		return cie->broken;
 	if (!cfi_pointer(s, &r, cie->encoding, &ret->start) || !cfi_value(&r, cie->encoding, &n))
-		return "address in an unknown encoding";
+		return "an address has an unknown encoding";
 	if (!n || ret->start + n < ret->start)
 		return "empty address range";
 	ret->end = ret->start + n;
@@ -210,13 +211,13 @@ int cfi_next_fde(struct cfi_entries *e, struct cfi_fde *ret, const char **broken
 			e->at = s->n;
 			if (s->to_end || s->n - at < 4)
 				return 0;
-			*broken = "entry longer than the section";
+			*broken = "an entry is longer than the section";
 			return 1;
 		}
 		if (entry.is_cie)
 			continue;
 		if (entry.id > (s->debug ? s->n : entry.id_at)) {
-			*broken = "no CIE where an FDE expects one";
+			*broken = "there is no CIE where an FDE refers to one";
 			return 1;
 		}
 		if (e->cies.n == CIES_MAX) {

@@ -105,7 +105,7 @@ static void restore(struct cfi_run *r, uint64_t reg)
 static void set_cfa_offset(struct cfi_run *r, int64_t v, int64_t scale)
 {
 	if (__builtin_mul_overflow(v, scale, &r->st.cfa.off))
-		r->broken = "an offset of the CFA that doesn't fit in 64 bits";
+		r->broken = "an offset of the CFA doesn't fit in 64 bits";
 	r->changed = true;
 }
 
@@ -131,7 +131,7 @@ static void cfa_expression(struct cfi_run *r)
 static void remember(struct cfi_run *r)
 {
 	if (r->nested == CFI_NESTED_MAX)
-		r->broken = "DW_CFA_remember_state nested too deep";
+		r->broken = "DW_CFA_remember_state is nested too deeply";
 	else
 		r->saved[r->nested++] = r->st;
 }
@@ -157,7 +157,7 @@ static void set_loc(struct cfi_run *r)
 	uint64_t to;
 
 	if (!cfi_pointer(r->section, &r->in, r->cie->encoding, &to) || to < r->to)
-		r->broken = "DW_CFA_set_loc to an address that is unreadable or lower";
+		r->broken = "DW_CFA_set_loc leads to an address that is unreadable or lower";
 	else
 		r->to = MIN(to, r->end);
 }
@@ -261,7 +261,7 @@ static void step(struct cfi_run *r)
 		step_other(r, op);
 	}
 	if (r->in.bad)
-		r->broken = "call frame instruction cut off";
+		r->broken = "a call frame instruction is cut off";
 }
 
 void cfi_run_init(struct cfi_run *r, const struct cfi_section *section, const struct cfi_cie *cie,

@@ -233,7 +233,7 @@ static int follow(struct flow *f, const struct code_run *run, const struct x86_i
 	else if (insn->kind == X86_JUMP || insn->kind == X86_BRANCH)
 		r = add_leader(f, flow_target(f, next, insn));
 	else if ((insn->kind == X86_CALL || insn->kind == X86_CALL_ANY) && f->guess)
-		f->why = "it makes calls, and its start isn't certain";
+		f->why = "the function makes calls, and its start isn't certain";
 	if (*on && !f->why && (next >= f->r->end || (*flow_info(f, next) & CODE_START)))
 		f->why = "control flow runs into the next function";
 	return r || f->why || insn->kind != X86_BRANCH ? r : add_leader(f, next);

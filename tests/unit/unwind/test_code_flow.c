@@ -215,7 +215,7 @@ static void guesses(void **state)
 	assert_null(x.why);
 	done(&x);
 	look(&x, "\xe8\x01\x00\x00\x00\xc3", 6, true);
-	assert_string_equal(x.why, "it makes calls, and its start isn't certain");
+	assert_string_equal(x.why, "the function makes calls, and its start isn't certain");
 	done(&x);
 	/* the bytes begin in the middle of a function, after its push */
 	look(&x, "\x31\xc0\x5b\xc3", 4, true);
