@@ -39,11 +39,11 @@ enum py_walk {
 	X(GIL_ACTIVE)	  /* 3.12: an interpreter points to its GIL; _status.active: who has it */ \
 	X(RUNTIME)	  /* 3.7+: _PyRuntime has the Py_tss_t that leads to a PyThreadState */    \
 	X(TSS_ARGUMENT)	  /* 3.12+: PyGILState_GetThisThreadState() passes its Py_tss_t on */      \
-	X(PREINIT)	  /* 3.8+: _PyRuntime's flags say how far pre-initialisation got */        \
+	X(PREINIT)	  /* 3.8+: flags of _PyRuntime say how far its start has got */            \
 	X(RUNTIME_READY)  /* 3.11+: _PyRuntime._initialized is right before PREINIT's flags */     \
 	X(LNOTAB)	  /* <= 3.9: co_lnotab has the line numbers, as pairs of bytes */          \
 	X(SIGNED_LINES)	  /* 3.6-3.9: co_lnotab may step back to an earlier line */                \
-	X(LINE_RANGES)	  /* 3.10: lines are ranges in co_linetable; f_lasti counts code units */  \
+	X(LINE_RANGES)	  /* 3.10: co_linetable has ranges of lines; f_lasti counts code units */  \
 	X(NATIVE_ID)	  /* 3.8+: threading.Thread has _native_id, the kernel's thread id */      \
 	X(FRAME_A_LOOP)	  /* <= 3.10: an evaluation loop runs one frame, which is an object */     \
 	X(TRACE_REFS)	  /* <= 3.12: a build may put two pointers before every object */          \
@@ -91,7 +91,7 @@ enum py_capability {
 	X(interp_tlbc_generation) /* u32 tlbc_indices.tlbc_generation; 3.14t+; may be missing */   \
 	X(tstate_next)                                                                             \
 	X(tstate_interp)                                                                           \
-	X(tstate_frame) /* .frame, .cframe or .current_frame; see py_layout.walk */                \
+	X(tstate_frame) /* where the innermost frame is found, as py_layout.walk says */           \
 	X(tstate_thread_id)                                                                        \
 	X(tstate_datastack_top) /* where the frames in the data stack end; 3.11, 3.12 */           \
 	X(tstate_exc_info)	/* pointer to the innermost _PyErr_StackItem; 3.11, 3.12 */        \
@@ -100,7 +100,7 @@ enum py_capability {
 	X(tstate_native_thread_id)                                                                 \
 	X(tstate_gil)		/* u32 with the thread's GIL state: see .gil_bit; 3.12+ */         \
 	X(tstate_gil_requested) /* int gil_requested; 3.15+ */                                     \
-	X(tstate_state)		/* int state; free-threaded builds */                              \
+	X(tstate_state)		/* int `state` of the thread; free-threaded builds */              \
 	X(tstate_section)	/* tagged pointer critical_section; free-threaded builds */        \
 	X(cframe_current_frame)                                                                    \
 	X(frame_code)	 /* pointer to the frame's code: f_code or f_executable */                 \
@@ -130,8 +130,8 @@ enum py_capability {
 	X(code_tlbc)	       /* pointer co_tlbc; 3.14t+ */                                       \
 	X(str_length)                                                                              \
 	X(str_hash)                                                                                \
-	X(str_state)   /* u32 bit field of a str; 0 in 2.7, which has byte strings */              \
-	X(str_ascii)   /* the bytes of a compact ASCII str; 2.7: of a byte string */               \
+	X(str_state)   /* u32 bit field `state` of a str; 0 in 2.7, which has byte strings */      \
+	X(str_ascii)   /* the bytes of a compact ASCII str; in 2.7 of a byte string */             \
 	X(str_compact) /* the characters of a compact str that isn't ASCII */                      \
 	X(bytes_data)                                                                              \
 	X(tuple_items)                                                                             \
@@ -159,10 +159,7 @@ struct py_layout {
 #define X(name) __u16 name;
 	PY_OFFSETS(X)
 #undef X
-	/*
-	 * offset where a walk begins to read a code object, at or before the first field that it
-	 * needs
-	 */
+	/* offset from which on a walk reads a code object, at or before the first needed field */
 	__u16 code_block;
 	__u16 reserved[2]; /* 0 */
 };
@@ -172,8 +169,8 @@ _Static_assert(__builtin_offsetof(struct py_layout, reserved) + 2 * sizeof(__u16
 	       "layouts are compared byte by byte, so there must be no padding");
 
 /*
- * Sets .code_block: one read from that offset on gets all fields of a code object that a frame's
- * proof and its name need.
+ * Sets .code_block so that one read, from that offset on, gets all fields of a code object that its
+ * check and its name need.
  */
 static inline void py_layout_set_block(struct py_layout *l)
 {
@@ -185,14 +182,14 @@ static inline void py_layout_set_block(struct py_layout *l)
 }
 
 /*
- * How many bytes of a structure a walk reads at once, from its start. If an interpreter has a
- * needed field further on in the structure, it isn't supported.
+ * How many bytes of a structure a walk reads at once, from the structure's start. An interpreter
+ * isn't supported if a needed field lies beyond these bytes.
  */
 /* bytes read of a _PyInterpreterFrame, which is a frame of 3.11 and later */
 #define PY_FRAME_BYTES 80
 /*
- * the most bytes that are read of a PyThreadState: up to thread_id, the last field that is needed.
- * In 3.11 and 3.12 the last needed field is datastack_limit.
+ * the most bytes that are read of a PyThreadState, up to its last needed field: thread_id or, in
+ * 3.11 and 3.12, datastack_limit
  */
 #define PY_TSTATE_BYTES 255
 
@@ -203,9 +200,9 @@ enum py_tss {
 	 * or by its thread_id in the list of thread states.
 	 */
 	PY_TSS_NONE = 0,
-	/* pthread key of glibc: its value lies in a two-level table in struct pthread */
+	/* a pthread key of glibc: its value lies in a two-level table in struct pthread */
 	PY_TSS_KEY_GLIBC,
-	PY_TSS_KEY_MUSL,   /* pthread key of musl: its value lies in the thread's array tsd */
+	PY_TSS_KEY_MUSL,   /* a pthread key of musl: its value lies in the thread's array tsd */
 	PY_TSS_TLS_STATIC, /* a TLS variable at a fixed offset: *(thread pointer + tls_offset) */
 	/*
 	 * a TLS variable with glibc: a pair {module, offset} at tls_got, in the GOT, leads to it
@@ -223,15 +220,15 @@ enum py_tss {
 	PY_TSS_TLS_WORD,
 };
 
-/* What proves that a thread state holds the GIL; see bpf/python/gil.bpf.h. */
+/* What proves that the thread with a PyThreadState holds the GIL; see bpf/python/gil.bpf.h. */
 enum py_gil {
 	PY_GIL_UNKNOWN = 0,
-	PY_GIL_CURRENT, /* <= 3.11: the thread state is the one that tstate_current points to */
-	/* 3.12: the thread state's gil_bit is set, and the GIL names the thread state */
+	PY_GIL_CURRENT, /* <= 3.11: tstate_current points to the thread state */
+	/* 3.12: the thread state's gil_bit is set, and the GIL's last_holder is the thread state */
 	PY_GIL_ACTIVE,
 	PY_GIL_HOLDS, /* 3.13+: the thread state's gil_bit is set */
 	/*
-	 * free-threaded builds: the thread state's gil_bit is set, if the process has a GIL at all
+	 * free-threaded builds: the thread state's gil_bit is set, if the process uses a GIL at all
 	 */
 	PY_GIL_FREE,
 };
@@ -249,7 +246,7 @@ enum py_gil {
  */
 #define PY_GIL_HOLDER 8
 #define PY_GIL_LOCKED 16
-#define PY_GIL_WAIT   32 /* offset of the two conditions and mutexes */
+#define PY_GIL_WAIT   32 /* offset of the two pairs of condition and mutex */
 /* size, with padding, of `int enabled`, which free-threaded builds have before all other members */
 #define PY_GIL_ENABLED_BYTES 8
 /* size of the two pairs of condition and mutex; with glibc on AArch64 it is 16 bytes more */
@@ -273,7 +270,8 @@ struct py_where {
 	 */
 	__u64 tss_key;
 	/*
-	 * address of the word or words that the loader fills in for a TLS variable: see enum py_tss
+	 * address of the word or the two words that the loader fills in for a TLS variable; see
+	 * enum py_tss
 	 */
 	__u64 tls_got;
 	/*
@@ -300,7 +298,7 @@ struct py_where {
 	__u16 gil_wait_bytes;
 	/*
 	 * != 0: the C library is musl, where a thread that waits for a condition sleeps on a futex
-	 * on its own stack
+	 * in its own stack
 	 */
 	__u8 stack_waits;
 	/*

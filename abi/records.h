@@ -23,7 +23,7 @@
 #define ABI_COMM_BYTES	    16
 #define ABI_ARGS_BYTES	    256
 
-/* The thread's relation to the GIL. X(NAME, value of the label `gil`); see bpf/python/gil.bpf.h. */
+/* What a thread does with the GIL: X(NAME, value of the label `gil`); see bpf/python/gil.bpf.h. */
 #define GIL_STATES(X)                                                                              \
 	X(UNKNOWN, "unknown") /* krait doesn't know what the thread does with the GIL */           \
 	X(NONE, "none")	      /* the thread has no PyThreadState, or the process no GIL */         \
@@ -71,7 +71,7 @@ struct rec_sample {
 	__u64 time_ns;
 	__u64 stack; /* the stack's wire id; 0: the stack has no frames */
 	struct proc_key proc;
-	/* how much of the event this sample stands for, in the event's unit: ns for clocks */
+	/* how much of the event the sample stands for, in units of the event: ns for clocks */
 	__u64 weight;
 	/* CPU time of this thread so far, by which user space sees how many samples are missing */
 	__u64 runtime_ns;
@@ -111,7 +111,7 @@ struct wait_on {
 	/* != 0: the socket has no peer but listens, and .text is the socket's own address */
 	__u8 listens;
 	__u16 port;
-	__s32 fd; /* the descriptor, in the thread's process */
+	__s32 fd; /* the descriptor for which the thread waits */
 	__u8 text[WAIT_ON_BYTES];
 };
 
@@ -138,11 +138,11 @@ struct rec_wait {
 	__u64 gil_ns;
 	__u64 others_ns, gil_others_ns;
 	__u32 times;
-	__u32 cost_ns; /* how long taking the stack took, which may have made the wait longer */
+	__u32 cost_ns; /* how long taking the stack took, by which the wait may be longer */
 	__u64 arg[2];  /* the first two arguments of the system call */
-	__s32 call;    /* number of the system call in which the thread is; -1: none */
+	__s32 call;    /* number of the system call in which the thread waits; -1: none */
 	__u16 state;   /* state of the task, TASK_* of the kernel */
-	__u8 fd;       /* enum wait_fd: what .arg[0] is */
+	__u8 fd;       /* enum wait_fd: what the descriptor .arg[0] refers to */
 	__u8 flags;    /* WAIT_* */
 	__u32 site;    /* index in wait_entry.sites of the wait's site (struct wait_site) */
 	__u32 reserved;
@@ -208,7 +208,7 @@ struct wire_frame {
 struct rec_stack {
 	__u8 type;    /* REC_STACK */
 	__u8 outcome; /* enum walk_outcome: the outcome that all samples with this stack have */
-	__u16 n;      /* number of Python frames that follow */
+	__u16 n;      /* number of Python frames that come after this head */
 	__u32 reserved;
 	__u64 stack;
 	struct proc_key proc;
@@ -251,7 +251,7 @@ struct wire_text {
 	 * length in the target: of a string in code points (2.7: bytes), of a line table in bytes
 	 */
 	__u32 len;
-	__u32 bytes; /* how many bytes of the string follow in the record */
+	__u32 bytes; /* how many bytes of the string are in the record */
 	/* bytes per code point: 1, 2 or 4; 0: a byte string (2.7's strings, line tables) */
 	__u8 kind;
 	__u8 ascii;
@@ -350,7 +350,7 @@ struct exe_key {
 	__s64 bytes, mtime_ns;
 };
 
-#define ABI_GROUPS	16 /* the most hierarchies of control groups of one process */
+#define ABI_GROUPS	16 /* the most control group hierarchies of one process */
 #define ABI_GROUP_SHIFT 48
 
 /*
@@ -410,7 +410,7 @@ struct proc_entry {
 	/* when the last REC_PROC, which asks user space, was sent for this process */
 	__u64 asked_ns;
 	__u32 asks;
-	__u32 space;  /* slot of the process's mappings in map `spaces`; 0: none */
+	__u32 space;  /* slot of the process's mappings in map `spaces`; 0: it has none */
 	__u8 state;   /* enum proc_state: what is known of the process */
 	__u8 several; /* != 0: the process has more than one interpreter: see map `several` */
 	__u8 new;     /* != 0: the process began, or called exec, after sampling had begun */
@@ -464,7 +464,7 @@ struct exe_entry {
 /* how many entries of libpython's dynamic section lib_check covers */
 #define ABI_DYNAMIC_ENTRIES 16
 
-/* Map `counters` (one set per CPU): X(NAME, words for the closing lines and -v). */
+/* Map `counters`, one set per CPU: X(NAME, words for closing lines and -v). */
 #define BPF_COUNTERS(X)                                                                            \
 	X(SAMPLES, "samples taken")                                                                \
 	X(RING_FULL, "records lost because the ring was full")                                     \

@@ -16,7 +16,7 @@
 
 static inline __attribute__((always_inline)) __u64 sent_set_of(__u64 id)
 {
-	return id >> 8; /* the caller takes the result modulo SENT_SETS */
+	return id >> 8; /* which set has the id; the caller takes the result modulo SENT_SETS */
 }
 
 /*

@@ -27,8 +27,7 @@ struct task_polled {
 #define TASK_MAX_POLLED 4096
 
 /*
- * The record of one thread that a task iterator gives. Of .kernel, only the first .n_kernel entries
- * are sent.
+ * What a task iterator says of one thread. Of .kernel, only the first .n_kernel entries are sent.
  */
 struct rec_task {
 	__u32 tid, tgid;
@@ -37,8 +36,8 @@ struct rec_task {
 	/* when the thread left a CPU last, on the scheduler's clock; 0: not known */
 	__u64 off_ns;
 	/*
-	 * since when the thread is ready to run, on the scheduler's clock; 0: it isn't ready, or
-	 * not known
+	 * since when the thread is ready to run, on the scheduler's clock; 0: the thread isn't
+	 * ready, or the time isn't known
 	 */
 	__u64 queued_ns;
 	__u64 run_delay; /* how long the thread was ready to run so far: sched_info.run_delay */
@@ -46,17 +45,17 @@ struct rec_task {
 	__u64 thread_pointer;
 	struct proc_key proc;	  /* the process image that the thread runs */
 	struct image_place place; /* where in memory the process image lies */
-	__u64 arg[2];		  /* the first arguments of the system call .call */
+	__u64 arg[2];		  /* the first two arguments of the system call .call */
 	__s32 call;		  /* number of the system call that the thread is in; -1: none */
 	__u32 host_tid;		  /* the thread's number in the first PID namespace */
-	__u8 fd;		  /* enum wait_fd: what .arg[0] is */
+	__u8 fd;		  /* enum wait_fd: what the descriptor .arg[0] refers to */
 	__u8 wait_flags;	  /* WAIT_DISK, WAIT_CGROUP, WAIT_NUMBERS (records.h) */
 	__u8 reserved[6];
 	/* what the descriptor in .arg[0] or in map `polled` refers to */
 	struct wait_on on;
 	/*
-	 * Owner of the thread when the record was made. TASK_NO_ID: only somebody with more rights
-	 * may look into the thread.
+	 * Owner of the thread when the record was made; TASK_NO_ID: the owner's own rights aren't
+	 * enough to look into the thread.
 	 */
 	__u32 uid, gid;
 	__u32 state; /* task_struct.__state of the thread: 0 = running or ready to run */

@@ -22,12 +22,14 @@ enum unwind_cfa {
 	UNWIND_REG,   /* CFA = reg + off */
 	UNWIND_DEREF, /* CFA = *(reg + off) + off2: realigned stacks (GCC's DRAP) */
 	UNWIND_PLT,   /* x86-64 lazy PLT: CFA = rsp + 8, or rsp + 16 if (pc & 15) >= off */
-	/* the frame that called a signal handler; the signal's ucontext is at sp + off */
+	/*
+	 * the frame is that of a signal's return trampoline; the signal's ucontext is at sp + off
+	 */
 	UNWIND_SIGNAL,
 	UNWIND_INDEXED, /* CFA = *(reg + off + 8 * index) + off2: OpenSSL's bn_mul_mont() */
 	/*
-	 * CFA = reg + off; but in a new thread, where a system call returned 0, the frame is the
-	 * outermost one
+	 * CFA = reg + off; but in a new thread, where a system call has returned 0, this is the
+	 * outermost frame
 	 */
 	UNWIND_CLONE,
 };
@@ -74,7 +76,7 @@ struct unwind_rule {
  */
 #define UNWIND_RULE_BITS 24
 #define UNWIND_RULE_MASK ((1u << UNWIND_RULE_BITS) - 1)
-/* bit of a row's .value, beside the rule's number: the code is CPython's evaluation loop */
+/* bit of a row's .value, beside the number of its rule: the code is CPython's evaluation loop */
 #define UNWIND_EVAL (1u << 24)
 
 /*
@@ -136,7 +138,7 @@ struct space_mapping {
 	__u32 pages; /* size of the mapping in pages of 4,096 bytes */
 	/* index of the rows of the mapped file in map `unwind_tables`; 0: the file has no rows */
 	__u32 table;
-	/* offset of the mapping's first byte in the code of the file that .table is of */
+	/* offset of the mapping's first byte, counted as the keys of .table's rows are */
 	__u32 key;
 	__u32 reserved;
 };
@@ -168,8 +170,8 @@ struct unwind_space {
 	__u64 read_ns; /* when user space had read the mappings, CLOCK_MONOTONIC */
 	__u32 owner_tgid, owner_exec;
 	/*
-	 * which reading of the mappings this is; changed mappings get another number; 0: not read
-	 * yet
+	 * number of this reading of the mappings, which differs if the mappings have changed; 0:
+	 * not read yet
 	 */
 	__u32 version;
 	/* set by the kernel program: it needs mappings with a higher .version than this number */

@@ -6,18 +6,21 @@
 #include "records.h"
 
 /*
- * The key of a GIL. A process has at most GIL_SLOTS of them, so that no process can fill the map.
+ * The key of a GIL. A process has at most GIL_SLOTS GILs in the map, so that no process can fill
+ * it.
  */
 struct gil_key {
 	__u32 tgid; /* tgid of the process, in the first PID namespace */
-	/* which GIL of the process, below GIL_SLOTS; a process's slots are filled in order */
+	/*
+	 * which GIL of the process, a number below GIL_SLOTS; numbers are given in ascending order
+	 */
 	__u32 slot;
 };
 #define GIL_SLOTS 8
 
 struct gil_count {
-	__u64 wait; /* address of the first word that waiters sleep on, which identifies the GIL */
-	/* number of waiters and sum of waiting times: gil_value() takes the word apart */
+	__u64 wait; /* address of the first word on which waiters sleep, which identifies the GIL */
+	/* number of waiters and sum of waiting times, in one word that gil_value() takes apart */
 	__u64 word;
 };
 
@@ -47,7 +50,10 @@ struct gil_now {
 	__u32 full; /* != 0: new waits are to be counted in another slot */
 };
 
-/* Takes apart a word that was read before @now_ns (CLOCK_MONOTONIC). */
+/*
+ * Returns the number of waiters and the sum of their times that @word has, which was read before
+ * @now_ns (CLOCK_MONOTONIC).
+ */
 static inline __attribute__((always_inline)) struct gil_now gil_value(__u64 word, __u64 now_ns)
 {
 	__u64 each = GIL_ONE - (now_ns >> GIL_SHIFT);

@@ -5,7 +5,7 @@
 
 #include "records.h"
 
-/* What a thread does between two task switches. */
+/* What a thread does from one task switch to the next. */
 enum wait_phase {
 	WAIT_RUNS, /* the thread runs, or is ready to run */
 	WAIT_WAITS,
@@ -57,10 +57,10 @@ enum gil_away {
 	AWAY_HOLDS,
 };
 
-/* Map `waits`: tid in the first PID namespace -> the thread's wait. */
+/* Map `waits`: tid in the first PID namespace -> what is kept of the thread. */
 struct wait_entry {
 	/*
-	 * the record of the last wait whose stack was taken. Its .since_ns alone is that of the
+	 * the record of the last wait whose stack was taken. Only its .since_ns is that of the
 	 * thread's last wait, even if the stack of that wait wasn't taken.
 	 */
 	struct rec_wait wait;
@@ -79,8 +79,8 @@ struct wait_entry {
 	/* how long the thread was away from the CPU in its last wait, by the scheduler's clock */
 	__u64 away_ns;
 	/*
-	 * Values at the moment when the thread's rec_account begins. .begin_ns: clock_ns - cpu_ns -
-	 * delay_ns - stolen_ns; .delay_begin_ns: delay_ns.
+	 * Values at the moment when the thread's rec_account begins: .begin_ns is clock_ns - cpu_ns
+	 * - delay_ns - stolen_ns, .delay_begin_ns is delay_ns.
 	 */
 	__u64 begin_ns, delay_begin_ns;
 	__u64 waited_ns; /* sum of the thread's waits since its rec_account began */
@@ -132,20 +132,24 @@ struct wait_entry {
 	__u16 away;
 	/* != 0: nobody holds the GIL if the int `locked`, after .gil_holder, is 0 */
 	__u16 gil_locks;
-	__u32 host_tgid; /* tgid in the first PID namespace, if .gil is known */
-	__u32 gil_slot;	 /* slot of the GIL in the map `gils`, as found last (waiters.h) */
-	__u64 futex;	 /* address that the thread waits for in a futex call; 0: none */
-	__u64 gone_ns;	 /* when the thread left the CPU, unless .away is 0 */
-	__u64 others_ns; /* sum of all threads' waits for the GIL when its holder left the CPU */
-	__u64 gil_ns;	 /* how much of the last wait, which is over, was for the GIL */
+	/* tgid of the thread's process in the first PID namespace, if .gil is known */
+	__u32 host_tgid;
+	/* slot in which the map `gils` was last found to have the thread's GIL (waiters.h) */
+	__u32 gil_slot;
+	__u64 futex;   /* address that the thread waits for in a futex call; 0: none */
+	__u64 gone_ns; /* when the thread left the CPU, unless .away is 0 */
+	/* how long all threads had waited for the GIL in sum when its holder left the CPU */
+	__u64 others_ns;
+	__u64 gil_ns; /* how much of the last wait, which is over, was for the GIL */
 	/*
 	 * how long other threads waited for the GIL during this thread's last wait, which is over
 	 */
 	__u64 held_ns;
-	__u64 gil_owed_ns; /* time of this thread's waits for the GIL that no record has yet */
+	/* time for which this thread waited for the GIL and that no record has yet */
+	__u64 gil_owed_ns;
 	/*
-	 * how long other threads waited for the GIL that this thread held, as far as no record says
-	 * so yet
+	 * how long other threads waited for the GIL while this thread held it, as far as no record
+	 * has that time yet
 	 */
 	__u64 blame_ns;
 	/*

@@ -67,7 +67,10 @@ walk_inline bool has_quota(struct walk *w)
 	return true;
 }
 
-/* Reports to user space what memory this sample couldn't read because the memory isn't resident. */
+/*
+ * Reports to user space which memory the sample needed and couldn't read, because it isn't
+ * resident.
+ */
 walk_global int send_absent(__u32 slot)
 {
 	struct walk *w = walk_state(slot);

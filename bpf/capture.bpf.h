@@ -31,9 +31,10 @@ struct moment {
 	 * the verifier would refuse.
 	 */
 	bool user_mode;
-	bool kernel_stack; /* take the kernel's frames if the event interrupted the kernel */
-	__u8 source;	   /* rec_sample.source */
-	__u64 weight;	   /* weight of the sample, in the unit of its event */
+	/* whether the kernel's frames are taken if the event interrupted the kernel */
+	bool kernel_stack;
+	__u8 source;  /* rec_sample.source */
+	__u64 weight; /* weight of the sample, in the unit of its event */
 	/* where the record is kept until its weight is known; NULL: it is sent at once */
 	struct rec_sample *kept;
 };
@@ -73,8 +74,8 @@ walk_inline bool process_ends(struct task_struct *task)
 }
 
 /*
- * How the process of @task ends, as wait_task_zombie() of kernel/exit.c finds it. @task is in
- * do_exit(). 0: the process ends well, or its other threads go on.
+ * Returns the exit status of the process of @task, as wait_task_zombie() of kernel/exit.c computes
+ * it. @task is in do_exit(). 0: the process ends well, or its other threads go on.
  */
 walk_inline __u32 exit_status_of(struct task_struct *task)
 {
@@ -276,8 +277,8 @@ walk_inline int take_native(const struct moment *m, struct walk *w, bool unwinds
 }
 
 /*
- * Takes the parts of the stack that w->extent says, into walk_out and native_out. False: no sample
- * is recorded.
+ * Takes those parts of the stack that w->extent allows, into walk_out and native_out. False: no
+ * sample is recorded.
  */
 walk_inline bool take_stack(const struct moment *m, struct rec_sample *rec, struct walk *w)
 {

@@ -59,7 +59,7 @@ walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
 		c = bpf_map_lookup_elem(&gils, &key);
 		if (!c && makes && !bpf_map_update_elem(&gils, &key, &fresh, BPF_NOEXIST))
 			return i;
-		if (!c) /* another CPU may have made the slot since it was looked up */
+		if (!c) /* another CPU may have made the slot after it was looked up */
 			c = makes ? bpf_map_lookup_elem(&gils, &key) : NULL;
 		if (!c)
 			break;
@@ -123,7 +123,7 @@ walk_inline bool gil_wait_begins(struct wait_entry *e)
 		__sync_fetch_and_add(&c->word, more);
 	if (c && *(const volatile __u64 *)&c->wait == e->gil)
 		return true;
-	if (c) /* since the lookup, another CPU has given the slot to another GIL */
+	if (c) /* after the lookup, another CPU has given the slot to another GIL */
 		__sync_fetch_and_add(&c->word, -more);
 	count(COUNT_NO_GIL);
 	return false;
@@ -197,7 +197,9 @@ walk_inline bool find_walked_gil(const struct walk *w, struct gil_place *g)
 	return l && w->thread == THREAD_STATE && find_gil(w, l, g) && g->wait != NO_WORD;
 }
 
-/* Stores in the wait_entry of the current thread where its GIL is. The thread was walked before. */
+/*
+ * Stores in the wait_entry of the current thread, whose frames have been walked, where its GIL is.
+ */
 walk_global int note_gil(__u32 slot)
 {
 	struct wait_entry *e = current_wait();

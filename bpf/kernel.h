@@ -200,13 +200,13 @@ struct thread_struct {
 struct rq {
 	__u64 clock, clock_task;
 } CORE;
-/* The part of a run queue that a group of tasks has. Kernels without such groups lack .rq. */
+/* A part of a run queue: that of one group of tasks. Kernels without such groups lack .rq. */
 struct cfs_rq {
 	struct rq *rq;
 } CORE;
 struct sched_entity {
 	__u64 exec_start, sum_exec_runtime, prev_sum_exec_runtime;
-	/* the run queue of the CPU that the task is on, whatever the task's scheduling class */
+	/* leads to the run queue of the task's CPU, whatever the task's scheduling class is */
 	struct cfs_rq *cfs_rq;
 } CORE;
 struct sched_info {
@@ -222,7 +222,7 @@ struct pt_regs___a64 {
 struct pt_regs {
 } CORE;
 
-/* Control groups, which a kernel may lack (kernel/cgroup/cgroup-internal.h). */
+/* The structs of control groups, which a kernel may lack (kernel/cgroup/cgroup-internal.h). */
 struct list_head {
 	struct list_head *next;
 } CORE;
@@ -265,7 +265,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct css_set *cgroups;
 	unsigned in_execve : 1, in_iowait : 1;
-	/* frozen by cgroup v2 (5.2+; not in a kernel without control groups) */
+	/* whether the task is frozen by cgroup v2 (5.2+; not in a kernel without control groups) */
 	unsigned frozen : 1;
 	volatile long state;  /* up to kernel 5.13 */
 	unsigned int __state; /* 5.14+ */
@@ -330,7 +330,7 @@ struct bpf_iter__task {
  */
 #if defined(__TARGET_ARCH_arm64)
 struct bpf_perf_event_data {
-	__u64 regs[31], sp, pc, pstate; /* in the order of struct user_pt_regs */
+	__u64 regs[31], sp, pc, pstate; /* registers in the order of struct user_pt_regs */
 	__u64 sample_period, addr;
 };
 #define CTX_USER_MODE(ctx) (((ctx)->pstate & 0xf) == 0)
@@ -338,7 +338,7 @@ struct bpf_perf_event_data {
 #else
 struct bpf_perf_event_data {
 	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs,
-		flags, sp, ss; /* in the order of struct pt_regs */
+		flags, sp, ss; /* registers in the order of struct pt_regs */
 	__u64 sample_period, addr;
 };
 #define CTX_USER_MODE(ctx) (((ctx)->cs & 3) == 3)

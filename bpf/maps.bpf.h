@@ -11,19 +11,20 @@
 #include "waits.h"
 
 /* Options of the recording, which are constant once the programs are loaded. */
-/* every process is sampled, not only those in `roots` and their descendants */
+/* whether every process is sampled, not only those in `roots` and their descendants */
 const volatile bool whole_machine;
 const volatile bool follow_children;
-const volatile bool all_processes; /* processes without Python are also sampled */
-const volatile bool patient;	   /* only records that need an answer wake user space */
+const volatile bool all_processes; /* whether processes without Python are also sampled */
+const volatile bool patient;	   /* whether only records that need an answer wake user space */
 
 const volatile __u8 native_mode; /* enum native_mode */
 const volatile bool
 	/* native frames have the addresses of their instructions, because their lines are shown */
 	native_instructions;
-const volatile bool measures; /* measure how long samples take: longest_ns, long_samples */
+/* whether the programs measure how long samples take (longest_ns, long_samples) */
+const volatile bool measures;
 
-/* How many slots of walk state each CPU has: the number of entries of the maps that hold it. */
+/* How many slots of walk state each CPU has. Maps with walk state have as many entries. */
 const volatile __u32 n_slots = WALK_SLOTS;
 
 /* The recording's events. */
@@ -284,7 +285,7 @@ struct ring {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, 1); /* the number of CPUs, set at load */
+	__uint(max_entries, 1); /* the number of CPUs, which is set at load */
 	__type(key, __u32);
 	__array(values, struct ring);
 } rings SEC(".maps");
@@ -360,7 +361,8 @@ walk_inline void count(__u32 counter)
 
 	if (!n)
 		return;
-	if (n_slots > 1) /* atomically: a program that interrupts this one may also count */
+	/* with slots, the addition is atomic: a program that interrupts this one may also count */
+	if (n_slots > 1)
 		__sync_fetch_and_add(n, 1);
 	else
 		*n += 1;

@@ -10,9 +10,10 @@
 
 #include "staging.bpf.h"
 
-#define MODULE_ENTRIES	  8    /* how many entries of the dict are looked at */
-#define MODULE_WORDS	  5    /* words of a str that are read: length, hash, state, text */
-#define MODULE_TEXT_BYTES 1024 /* longer names are left to user space */
+#define MODULE_ENTRIES 8 /* how many entries of the module's dict are looked at */
+/* how many words of a str are read: length, hash, state and eight characters */
+#define MODULE_WORDS	  5
+#define MODULE_TEXT_BYTES 1024 /* user space reads longer names from the process */
 
 /* Names with eight characters, as they lie in memory, lowest byte first. */
 #define CHARS_MODULE 0x3e656c75646f6d3cull /* <module> */

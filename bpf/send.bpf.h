@@ -96,7 +96,7 @@ walk_inline void fill_code(struct rec_code *rec, const struct walk *w, const str
 	read_user(&rec->globals, sizeof(rec->globals), frame + l->frame_globals);
 }
 
-/* Sends the code object of frame @i unless it was sent before. 1: it couldn't be sent. */
+/* Sends the code object of frame @i unless it was sent before. Returns 1 if it couldn't be sent. */
 walk_global int send_code(__u32 slot, __u32 i)
 {
 	struct walk *w = walk_state(slot);
@@ -141,8 +141,8 @@ walk_global int send_code(__u32 slot, __u32 i)
 }
 
 /*
- * Sends the kernel's and the native frames of stack w->hash, if there are any. False: they couldn't
- * be sent.
+ * Sends the kernel's and the native frames of stack w->hash, if there are any. False: the ring
+ * didn't accept them.
  */
 walk_inline bool send_native(const struct walk *w)
 {
@@ -174,8 +174,8 @@ walk_inline bool send_native(const struct walk *w)
 #define SEND_GROUP 16
 
 /*
- * Sends the code objects of SEND_GROUP frames, from @first on. 1: some code objects couldn't be
- * sent.
+ * Sends the code objects of SEND_GROUP frames, from @first on. Returns 1 if some of them couldn't
+ * be sent.
  */
 walk_global int send_codes(__u32 slot, __u32 first)
 {
@@ -193,8 +193,8 @@ walk_global int send_codes(__u32 slot, __u32 first)
 }
 
 /*
- * Sends the stack in walk_out, which wasn't sent before, its code objects first. 1: all of it was
- * sent.
+ * Sends the stack in walk_out, which wasn't sent before: first its code objects, then the stack.
+ * Returns 1 if all of it was sent.
  */
 walk_global int send_new_stack(__u32 slot)
 {

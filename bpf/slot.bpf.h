@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Walk state is taken for a walk and given back, so that two walks on one CPU never use the same
- * state.
+ * Walk state is taken at the beginning of a walk and given back at its end, so that two walks on
+ * one CPU never use the same state.
  */
 #ifndef BPF_SLOT_H
 #define BPF_SLOT_H
@@ -33,8 +33,8 @@ enum walk_slot { SLOT_PERF, SLOT_SWITCH, SLOT_TASK, WALK_SLOTS };
 walk_inline void count(__u32 counter);
 
 /*
- * Counts users of @slot. Where interrupts are off, only an NMI can interrupt this function, and an
- * NMI leaves the count as it was.
+ * Adds @n to the number of users of @slot. Where interrupts are off, only an NMI can interrupt this
+ * function, and an NMI leaves the count as it was.
  */
 walk_inline void add_users(struct walk *w, __u32 slot, __s32 n)
 {

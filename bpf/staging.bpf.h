@@ -28,7 +28,10 @@ struct staging {
 	__u8 bytes[STAGING_BYTES + SLACK];
 };
 
-/* A function that each program with the walkers defines for itself; see the seam in state.bpf.h. */
+/*
+ * Returns the staging buffer of @slot. Each program with the walkers defines this function for
+ * itself; see the seam in state.bpf.h.
+ */
 walk_inline struct staging *walk_staging(__u32 slot);
 
 /* Limits @n to @cap, in a form that the verifier of 5.10 understands. */
@@ -58,7 +61,7 @@ walk_inline __u64 read_text_head(const struct py_layout *l, __u32 which, struct 
 	__u64 head[3] = {}; /* the length, the hash and the state of the str */
 	__u32 state;
 
-	t->len = 0xffffffffu; /* the length isn't known */
+	t->len = 0xffffffffu; /* the length of the text isn't known */
 	if (!t->addr || read_user(head, sizeof(head), t->addr + l->str_length))
 		return 0;
 	t->len = head[0] > 0xffffffffu ? 0xffffffffu : (__u32)head[0];

@@ -36,14 +36,14 @@
 #define GROUP_FRAMES 4 /* how many frames one call of walk_group() walks */
 #define FRAME_BYTES  PY_FRAME_BYTES
 /*
- * bytes of a PyFrameObject that are read, from f_back on; f_lasti is up to 96 bytes after f_back
- * (3.6)
+ * how many bytes of a PyFrameObject are read, from f_back on; f_lasti is up to 96 bytes after
+ * f_back (3.6)
  */
 #define OBJECT_BYTES 104
 #define BLOCK_BYTES  4096
 #define OBJECT_ROOM  512
 #define TEXT_BYTES   256
-/* spare bytes behind every buffer; no access at a masked offset is larger */
+/* how many spare bytes are behind every buffer; no access at a masked offset is larger */
 #define SLACK 256
 
 /* Do the frames of the innermost evaluation loop really belong to this loop? (3.11, 3.12) */
@@ -106,10 +106,10 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
  * beginning. A sample proves and sends up to the _LEAST numbers however long that takes.
  */
 #define SAMPLE_NS   500000
-#define PROVE_LEAST 192 /* up to this many frames, proving isn't limited in time */
+#define PROVE_LEAST 192 /* for up to this many frames, the time of proving isn't limited */
 #define PROVE_NS    130000
 #define PROVE_LATE  16 /* how many code objects are proved even after PROVE_NS */
-/* up to this many bytes of HASH_BUDGET, proving isn't limited in time */
+/* for up to this many bytes of HASH_BUDGET, the time of proving isn't limited */
 #define HASH_LEAST (64 << 10)
 #define SEND_NS	   300000
 #define SEND_LEAST 16 /* this many code objects are sent even if SEND_NS is over */
@@ -164,11 +164,11 @@ struct walk {
 		/* 3.11, 3.12: end of the data stack's present chunk */
 		__u64 stack_limit;
 	};
-	__u32 gil_word;	  /* word of the thread state at py_layout.tstate_gil */
+	__u32 gil_word;	  /* the word of the thread state at offset py_layout.tstate_gil */
 	__s32 gil_locked; /* `locked` of the GIL, if .gil_read */
 	__u64 gil_holder; /* `last_holder` of the GIL, if .gil_read */
 	__u8 gil_requested;
-	__u8 gil_read; /* .gil_locked and .gil_holder are known */
+	__u8 gil_read; /* whether .gil_locked and .gil_holder are known */
 	__u8 thread;   /* enum walk_thread: what is known of the thread's state */
 	__u8 current;  /* enum walk_current: whether .tstate is the current thread state */
 	__u64 frame;   /* the frame that is read next; 0: the chain has ended */
@@ -179,11 +179,12 @@ struct walk {
 	__u64 mark;
 	__u64 hash;	 /* hash over the frames so far: in the end the stack's wire id */
 	__u64 proc_hash; /* hash over .proc, with which .hash begins */
-	__u64 block_start, block_end; /* which addresses of the target block[] holds */
-	__u64 lone;		      /* the last frame that wasn't in block[] */
-	__u64 sample;		      /* number of this walk */
-	__u64 began_ns;		      /* walk_clock() when this walk began */
-	/* when the BPF program began, if capture() measures how long it takes */
+	/* range of the target's addresses whose contents block[] has */
+	__u64 block_start, block_end;
+	__u64 lone;	/* address of the last frame that wasn't in block[] */
+	__u64 sample;	/* number of this walk, which tells apart samples */
+	__u64 began_ns; /* walk_clock() when this walk began */
+	/* when the BPF program began; only set if capture() measures how long samples take */
 	__u64 timed_ns;
 	/* for each kind of object: address of the NEAR_BYTES that block[] holds */
 	__u64 near[NEAR_MAX];
@@ -202,7 +203,8 @@ struct walk {
 	__u64 nearest;	   /* last frame of the data stack below the innermost one; 0: none */
 	/* meet_fresh() uses these: the frame to judge, and its code object */
 	__u64 caller, caller_code;
-	__u64 chunk, stack_top; /* 3.11, 3.12: present chunk and top of the data stack */
+	/* 3.11, 3.12: present chunk of the data stack, and the data stack's top */
+	__u64 chunk, stack_top;
 	/*
 	 * result of find_running(); with INNER_FOUND the frame at which the walk restarted. Before
 	 * the walk, result of see_library().
@@ -219,17 +221,19 @@ struct walk {
 		 */
 		__u64 copies_hash;
 	};
-	__u16 loop_previous; /* offset of previous in _PyCFrame */
+	__u16 loop_previous; /* offset of the member previous in _PyCFrame */
 	__u8 extent;	     /* enum extent: which parts of the stack are taken */
-	__u8 user_mode;	     /* the event has interrupted the thread in user mode */
-	__u32 groups;	     /* how many evaluation loops walk_addrs has */
-	__u32 n;	     /* how many frames walk_out has */
+	__u8 user_mode;	     /* whether the event has interrupted the thread in user mode */
+	__u32 groups;	     /* how many evaluation loops are in walk_addrs */
+	__u32 n;	     /* how many frames are in walk_out */
 	__u8 outcome, done;
-	/* 3.11+: the frame that was walked last was the outermost of its evaluation loop */
+	/* 3.11+: the frame that was walked last is the outermost of its evaluation loop */
 	__u8 closed;
-	__u8 urgent; /* this sample has to wake user space */
-	__u8 waits;  /* 3.9: no evaluation loop runs the frame that was walked last */
-	/* up to 3.10: block[] holds the memory whose addresses are in .near, not frames */
+	__u8 urgent; /* whether this sample has to wake user space */
+	__u8 waits;  /* 3.9: whether the frame that was walked last is run by no evaluation loop */
+	/*
+	 * up to 3.10: whether block[] holds the memory whose addresses are in .near, and no frames
+	 */
 	__u8 near_on;
 	/*
 	 * for each kind of object: the bytes at near[] were read because their address is in
@@ -237,28 +241,29 @@ struct walk {
 	 */
 	__u8 lonely[NEAR_MAX];
 	__u8 fresh; /* enum fresh: whether the innermost frame has run an instruction */
-	/* find_running() sets this: a function, generator or loop is about to be entered */
+	/* find_running() sets this: whether a function, generator or loop is about to be entered */
 	__u8 entered;
 	__u8 broken; /* enum walk_outcome: why the frames of the innermost loop aren't shown */
 	__u8 inner;  /* enum inner: whether the innermost loop's frames are proved (3.11, 3.12) */
-	/* how many code objects were proved after PROVE_NS; at most PROVE_LATE are */
+	/* how many code objects were proved after PROVE_NS; the most is PROVE_LATE */
 	__u8 proved_late;
 	__u32 proving_ns; /* how much of PROVE_NS is spent */
 	/* for each enum absent_kind: absent memory that couldn't be read; .addr 0: none */
 	struct absent_range absent[ABSENT_MAX];
-	__u32 users; /* how many walks use this state; walk_take() */
-	__u8 slot;   /* enum walk_slot: which slot this state is in */
+	__u32 users; /* how many walks use this state; walk_take() allows one */
+	__u8 slot;   /* enum walk_slot: the slot that has this state */
 	__u8 source; /* rec_sample.source */
 	/*
-	 * how many frames were visited, with evaluation loops' own frames (shims): bounds a chain
-	 * that is a circle
+	 * how many frames were visited, including evaluation loops' own frames (shims), so that a
+	 * walk in a circle ends
 	 */
 	__u16 steps;
-	__u32 hashed;	  /* how many bytes of HASH_BUDGET are spent */
-	__u32 staged;	  /* send_code() sets this: how many bytes are in the staging buffer */
-	__u32 copied;	  /* how many bytes of SEND_BUDGET are spent */
-	__u16 codes_sent; /* how many code objects of SEND_CODES are spent */
-	__u16 got;	  /* load_near() sets this: how many bytes were read */
+	__u32 hashed; /* how many bytes of HASH_BUDGET are spent */
+	__u32 staged; /* send_code() sets this: how many bytes are in the staging buffer */
+	__u32 copied; /* how many bytes of SEND_BUDGET are spent */
+	/* how many code objects of this sample were sent, of at most SEND_CODES */
+	__u16 codes_sent;
+	__u16 got; /* load_near() sets this: how many bytes were read */
 
 	/*
 	 * A sample uses only a few cache lines of each of the following arrays. So the arrays come

@@ -34,7 +34,7 @@ __u64 wait_adjusted_ns, wait_spent_ns;
 __u64 wait_burst_ns;
 #define BURST_S	  10
 
-#define ADJUST_NS (1 << 24) /* least time between changes of wait_period_ns: 17 ms */
+#define ADJUST_NS (1 << 24) /* changes of wait_period_ns are at least this far apart: 17 ms */
 /* after this time wait_period_ns is changed, however little time was spent: 134 ms */
 #define ADJUST_MOST (1 << 27)
 /* if taking stacks has taken this much time, wait_period_ns is changed before ADJUST_MOST */

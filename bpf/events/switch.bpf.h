@@ -23,9 +23,9 @@
 #include "process/known.bpf.h"
 #include "process/waiting.bpf.h"
 
-/* krait's own process: if its waits were recorded, they would cause more waits */
+/* number of krait's own process: recording its waits would cause more waits */
 const volatile __u32 own_tgid;
-/* number of the source of waits among the recording's events: rec_sample.source */
+/* number of the source of waits among the recording's events (rec_sample.source) */
 const volatile __u8 wait_source;
 
 /*
@@ -240,7 +240,7 @@ walk_global int send_owed(__u32 tid)
 	return 0;
 }
 
-/* Called when thread @tid, the current one, ends. @exit_status: rec_account.exit_status. */
+/* Called when thread @tid, the current one, ends. @exit_status is for rec_account. */
 walk_global int end_thread(__u32 tid, __u32 exit_status)
 {
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
@@ -272,7 +272,7 @@ walk_global int end_earlier(__u32 tid)
 	return 0;
 }
 
-/* The entry of a thread that hasn't waited yet. */
+/* The entry with which a thread begins that hasn't waited yet. */
 static const struct wait_entry no_wait = {.call = CALL_RESTART, .wait.call = -1};
 
 /*

@@ -48,7 +48,7 @@ walk_inline __u64 ahead_u64(__u64 at)
  */
 walk_inline __u32 run_plain(struct unwind_regs *regs, __u64 *r10, __u64 code)
 {
-	/* address of the operand disp32(%rip) */
+	/* address of the instruction's operand disp32(%rip) */
 	__u64 operand = regs->pc + 7 + (__s32)(code >> 24);
 
 	if (is_code(code, 0xfa1e0ff3, 4) || /* endbr64 */

@@ -14,7 +14,7 @@ struct unwind_regs {
 	__u64 pc, sp, fp, bx, lr;
 };
 
-/* the largest C frame that is believed; by default a whole stack has 8 MiB (ulimit -s) */
+/* a larger C frame isn't believed; by default a whole stack has 8 MiB (ulimit -s) */
 #define UNWIND_MAX_FRAME (64ull << 20)
 
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
@@ -28,12 +28,13 @@ struct unwind_regs {
  * Offsets in aarch64's ucontext. uc_mcontext is at 176. In it regs[31] is at 8, followed by sp and
  * pc.
  */
-#define SIGNAL_PC    440
-#define SIGNAL_SP    432
-#define SIGNAL_FP    416
-#define SIGNAL_BX    336
-#define SIGNAL_LR    424
-#define CALLER_SAVED 0x3ffffu /* x0 to x17 as bits, by DWARF number */
+#define SIGNAL_PC 440
+#define SIGNAL_SP 432
+#define SIGNAL_FP 416
+#define SIGNAL_BX 336
+#define SIGNAL_LR 424
+/* the registers that a call may change, x0 to x17, as bits by DWARF number */
+#define CALLER_SAVED 0x3ffffu
 /* bits of an address without a pointer authentication code */
 #define CODE_BITS 0x0000ffffffffffffull
 #else
@@ -47,7 +48,11 @@ struct unwind_regs {
 #define SIGNAL_SP    160
 #define SIGNAL_FP    120
 #define SIGNAL_BX    128
-#define CALLER_SAVED 0x0f37u /* rax, rdx, rcx, rsi, rdi, r8 to r11 as bits, by DWARF number */
+/*
+ * the registers that a call may change (rax, rdx, rcx, rsi, rdi, r8 to r11), as bits by DWARF
+ * number
+ */
+#define CALLER_SAVED 0x0f37u
 #define CODE_BITS    (~0ull)
 #endif
 

@@ -101,7 +101,10 @@ walk_global int native_lookup(__u32 slot)
 	t = unwind_table_at(table);
 	if (!t || !t->depth)
 		return NATIVE_NO_ROWS;
-	/* written only if it changes, because a write takes the cache line away from other CPUs */
+	/*
+	 * .used is written only if it changes, because a write takes the cache line away from other
+	 * CPUs
+	 */
 	if (t->used != n->epoch)
 		t->used = n->epoch;
 	n->found_guarded = t->guarded != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The state of unwinding one native stack, and where its results go. */
+/* The state that unwinding of one native stack needs, and the buffer for its results. */
 #ifndef BPF_NATIVE_NATIVE_H
 #define BPF_NATIVE_NATIVE_H
 
@@ -21,16 +21,16 @@ struct native_memo {
 };
 
 struct native {
-	__u64 saved[SAVED_REGS]; /* scratch: the user registers as the kernel saved them */
+	__u64 saved[SAVED_REGS]; /* buffer for the user registers as the kernel saved them */
 	struct unwind_regs regs; /* registers in the frame that is unwound next */
 	__u64 leaf[UNWIND_REGS]; /* all registers in the innermost frame, by DWARF number */
-	__u64 hash;		 /* hash over the addresses so far */
+	__u64 hash;		 /* hash over the addresses of the frames so far */
 	__u64 woken_ns; /* when user space was last woken because rows or mappings were missing */
 	/*
 	 * 3.11: _PyCFrame of the innermost evaluation loop for which no native frame was found yet
 	 */
 	__u64 loop;
-	__u64 found_pc;		      /* for native_lookup(): the address to look up */
+	__u64 found_pc;		      /* native_lookup() looks up the row of this address */
 	__u64 block_start, block_len; /* which part of the C stack block[] holds */
 	struct unwind_space space; /* mappings of this process as they were when the sample began */
 	struct native_memo memos[NATIVE_MEMOS];
@@ -48,9 +48,10 @@ struct native {
 	__u32 group;
 	__u32 slot; /* value of walk.slot */
 	__u8 outcome, done;
-	__u8 exact;	   /* regs.pc is the address of an instruction, not a return address */
+	/* regs.pc is the address of an instruction that runs, not a return address */
+	__u8 exact;
 	__u8 leaf_only;	   /* unwinding ends at the evaluation loop of the innermost Python frame */
-	__u8 instructions; /* addresses of instructions are sent, not addresses of unwind rows */
+	__u8 instructions; /* stacks get addresses of instructions, not addresses of unwind rows */
 	/* regs are the registers in the innermost frame, so all of leaf[] is valid */
 	__u8 innermost;
 	__u8 second; /* regs are the registers in the innermost frame's caller */

@@ -98,7 +98,8 @@ walk_inline void read_leaf(struct native *n, const struct bpf_perf_event_data *c
 }
 
 /*
- * struct pt_regs begins as the context of a perf program does: with 21 words, whose order is ABI.
+ * struct pt_regs begins with the same 21 words as the context of a perf program; their order is
+ * ABI.
  */
 walk_inline bool read_saved(struct native *n, const void *at)
 {
@@ -113,8 +114,8 @@ walk_inline bool read_saved(struct native *n, const void *at)
 #endif
 
 /*
- * Takes the user registers that the kernel saved when the thread entered it. Returns 0 if there are
- * no user registers.
+ * Takes the user registers that the kernel saved when the thread entered the kernel. Returns 0 if
+ * there are no user registers.
  */
 walk_global int take_saved_regs(__u32 slot)
 {

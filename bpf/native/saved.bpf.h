@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the kernel keeps of a thread's user state: its registers and its thread pointer. */
+/* Finds what the kernel keeps of a thread's user state: its registers and its thread pointer. */
 #ifndef BPF_NATIVE_SAVED_H
 #define BPF_NATIVE_SAVED_H
 
@@ -15,7 +15,7 @@ const volatile __u32 kernel_stack_bytes = 16384;
 #define HAS_TASK_REGS                                                                              \
 	bpf_core_enum_value_exists(enum bpf_func_id___ask, BPF_FUNC_task_pt_regs___ask)
 
-/* Returns the registers, which lie at the end of the thread's kernel stack. */
+/* Returns the saved user registers, which lie at the end of the thread's kernel stack. */
 walk_inline const void *regs_on_stack(struct task_struct *task)
 {
 	return (const void *)(BPF_CORE_READ(task, stack) + kernel_stack_bytes -

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Binary search in the chunks of abi/unwind.h, without branches. So the verifier sees one path
- * however many entries there are, and the processor has nothing to predict.
+ * Does a binary search in the chunks of abi/unwind.h, without branches. So the verifier sees one
+ * path, however many entries there are, and the processor has nothing to predict.
  */
 #ifndef BPF_NATIVE_SEARCH_H
 #define BPF_NATIVE_SEARCH_H

@@ -164,8 +164,8 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 }
 
 /*
- * Goes on from a signal's frame to the code that the signal interrupted. The pc of that code is
- * exact. That code may run on another stack.
+ * Goes on from a signal's frame to the code that the signal interrupted. The pc of that code is the
+ * address of an instruction, not a return address. That code may run on another stack.
  */
 walk_inline void unwind_signal(struct native *n, const struct unwind_rule *rule)
 {
@@ -295,7 +295,8 @@ walk_inline void native_step(struct native *n, struct native_out *no, struct wal
 			     struct walk_out *out, struct walk_addrs *addrs)
 {
 	__u64 at = n->regs.pc - 1 +
-		   n->exact; /* without a branch, because the verifier follows each branch */
+		   /* computed without a branch, because the verifier follows each branch */
+		   n->exact;
 	const struct unwind_rule *rule;
 	struct native_memo *row;
 

@@ -11,7 +11,10 @@
 
 #include "process/proc.bpf.h"
 
-/* waits are recorded, so samples of other events say how long the thread was ready to run */
+/*
+ * whether waits are recorded, so that samples of other events say how long the thread was ready to
+ * run
+ */
 const volatile bool accounts;
 
 /*
@@ -186,8 +189,8 @@ walk_inline void begin_with_wait(struct wait_entry *e, const struct task_struct 
 }
 
 /*
- * Thread @task leaves its CPU. Begins the account in @e, the thread's entry, or brings the account
- * up to date.
+ * Called when thread @task leaves its CPU. Begins the account in @e, the thread's entry, or brings
+ * the account up to date.
  */
 walk_inline void keep_account(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
 			      __u64 now)

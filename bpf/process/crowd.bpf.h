@@ -12,8 +12,12 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1024);
-	__type(key, __u32);   /* the key is the uid */
-	__type(value, __u64); /* the value is when that time ends, CLOCK_MONOTONIC */
+	__type(key, __u32); /* the key is the uid */
+	/*
+	 * the value is the end of the time in which this user's new processes are only counted,
+	 * CLOCK_MONOTONIC
+	 */
+	__type(value, __u64);
 } crowds SEC(".maps");
 
 /* The end of the time in which new processes of any user are only counted. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Finds what a descriptor refers to: the other end of a socket, the name of a file. */
+/* Finds what a descriptor refers to: the other end of a socket, or the name of a file. */
 #ifndef BPF_PROCESS_DESCRIPTOR_H
 #define BPF_PROCESS_DESCRIPTOR_H
 
@@ -55,7 +55,8 @@ walk_inline void on_unix(struct wait_on *on, struct sock *sk)
 	__s32 n;
 
 	if (!bpf_core_field_exists(own->peer))
-		return; /* the kernel's BTF lacks Unix sockets, because they are a module there */
+		/* the kernel's BTF lacks Unix sockets, because Unix sockets are a kernel module */
+		return;
 	peer = (void *)BPF_CORE_READ(own, peer);
 	addr = BPF_CORE_READ(peer, addr);
 	if (!addr)
@@ -70,7 +71,8 @@ walk_inline void on_unix(struct wait_on *on, struct sock *sk)
 	if (bpf_core_read(on->text, bounded((__u32)n, WAIT_ON_BYTES), &addr->name[0].sun_path))
 		return;
 	if (!on->text[0])
-		on->text[0] = '@'; /* an abstract name, which isn't a path */
+		/* '@' stands for the NUL of an abstract name, which isn't a path */
+		on->text[0] = '@';
 	on->kind = WAIT_ON_UNIX;
 }
 
@@ -108,7 +110,7 @@ walk_inline void on_file(struct wait_on *on, struct file *file)
 		on->kind = WAIT_ON_FILE;
 }
 
-/* Describes @file, which is the descriptor @fd. Returns its enum wait_fd. */
+/* Describes in @on the open @file, whose descriptor is @fd. Returns its enum wait_fd. */
 walk_inline __u8 describe_file(struct wait_on *on, __u64 fd, struct file *file)
 {
 	__u8 kind = kind_of_file(file);

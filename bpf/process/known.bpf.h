@@ -12,8 +12,9 @@
 #define STRANGERS 1024 /* a power of two */
 
 /*
- * For each value of the low bits of thread numbers: how many entries map `waits` has. A thread is
- * counted before its entry is made. So 0 means that no thread with these bits has an entry.
+ * For each value of the low bits of thread numbers: how many threads with these bits have an entry
+ * in map `waits`. A thread is counted before its entry is made. So 0 means that no thread with
+ * these bits has an entry.
  */
 __u32 threads_met[THREADS_MET];
 

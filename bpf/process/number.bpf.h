@@ -5,15 +5,21 @@
 
 #include "state.bpf.h"
 
-/* the most levels of PID namespaces: the host's own, and the kernel's MAX_PID_NS_LEVEL (32) */
+/*
+ * the most levels of PID namespaces: that of the host, and MAX_PID_NS_LEVEL (32) of the kernel
+ * below it
+ */
 #define MAX_PIDNS_LEVEL 33
 
-/* inode of krait's own PID namespace; 0: krait is in the host's, so nothing is translated */
+/*
+ * inode of krait's own PID namespace; 0: krait is in the host's PID namespace, so numbers needn't
+ * be translated
+ */
 const volatile __u32 pidns_inum;
 
 /*
- * Returns the number that the struct pid at address @at has in krait's PID namespace; 0: it isn't
- * visible there.
+ * Returns the number that the struct pid at address @at has in krait's PID namespace; 0: the
+ * process or thread isn't visible in that namespace.
  */
 walk_global __u32 number_at(__u64 at)
 {
@@ -39,8 +45,8 @@ walk_inline __u32 number_of(struct pid *pid)
 }
 
 /*
- * Returns the tgid of @task in krait's PID namespace: the number of the first thread of the process
- * there. 0: the process isn't visible there.
+ * Returns the tgid of @task in krait's PID namespace: the number that the process's first thread
+ * has in that namespace. 0: the process isn't visible there.
  */
 walk_inline __u32 tgid_of(struct task_struct *task)
 {

@@ -11,7 +11,7 @@
 
 #define GROUP_MASK ((1ull << ABI_GROUP_SHIFT) - 1)
 
-/* The struct of @type whose @member is at @at. */
+/* Returns the struct of type @type whose member @member is at @at. */
 #define CORE_CONTAINER(at, type, member)                                                           \
 	((struct type *)((char *)(at)-bpf_core_field_offset(struct type, member)))
 

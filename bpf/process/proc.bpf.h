@@ -15,11 +15,14 @@
 #include "process/place.bpf.h"
 
 #define MAX_ANCESTORS 16
-/* time from the first to the second question about a process; each further time is twice as long */
+/*
+ * how long after the first question about a process the second is asked; each time after that is
+ * twice as long
+ */
 #define ASK_FIRST_NS  1000000ull
-#define ASK_SHIFT_MAX 10 /* how often the time between questions doubles: up to a second */
+#define ASK_SHIFT_MAX 10 /* how many times the time between questions is doubled: up to a second */
 
-/* Scratch memory, one per slot, for what is too large for the 512-byte BPF stack. */
+/* Scratch memory, one struct per slot, for what is too large for the 512-byte BPF stack. */
 struct meeting {
 	struct proc_entry entry;
 	struct rec_proc rec;
@@ -144,7 +147,9 @@ walk_inline __s64 mtime_ns(struct inode *inode)
 	       BPF_CORE_READ(inode, i_mtime.tv_nsec);
 }
 
-/* Reads which file the executable is: device, inode and times, as the kernel has them. */
+/*
+ * Reads what identifies the executable's file: its device, inode and times, as the kernel has them.
+ */
 walk_inline void read_exe(struct task_struct *task, struct rec_proc *rec)
 {
 	struct inode *inode = BPF_CORE_READ(task, mm, exe_file, f_inode);
@@ -249,7 +254,10 @@ walk_inline bool same_image(struct task_struct *a, struct task_struct *b)
 	       is_at(b, &place);
 }
 
-/* Was @task forked, and has it not called execve() since? (copy_process() in kernel/fork.c) */
+/*
+ * Was @task forked, and has it not called execve() since the fork? (copy_process() in
+ * kernel/fork.c)
+ */
 walk_inline bool has_parents_image(struct task_struct *task)
 {
 	return (__u32)BPF_CORE_READ(task, parent_exec_id) ==
@@ -257,8 +265,8 @@ walk_inline bool has_parents_image(struct task_struct *task)
 }
 
 /*
- * Was @task forked, and has neither @task nor its parent called execve() since? @key: the parent's
- * key.
+ * Was @task forked, and has neither @task nor its parent called execve() since the fork? @key: the
+ * parent's key.
  */
 walk_inline bool no_exec_since(struct task_struct *task, const struct proc_key *key)
 {
@@ -399,7 +407,7 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 		if (!is_counted_only(m->entry.state))
 			read_place(slot);
 		if (!tell_user(m, bpf_ktime_get_ns()))
-			return 0; /* the next sample of the process tries again */
+			return 0; /* the next sample of the process will try again */
 	}
 	bpf_map_update_elem(&procs, &tgid, &m->entry, BPF_ANY);
 	return 0;
@@ -453,8 +461,9 @@ walk_global int adopt_process(__u32 slot, __u32 tgid)
 }
 
 /*
- * Returns the entry of the current process image @key, and creates it if need be; NULL if there is
- * none. The memory of the entry may be given to another process at any time: see copy_where().
+ * Returns the entry of the current process image @key, and creates the entry if there is none.
+ * NULL: it couldn't be created. The memory of the entry may be given to another process at any
+ * time: see copy_where().
  */
 walk_inline const struct proc_entry *current_proc(__u32 slot, const struct proc_key *key)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What a thread waits in: the system call, what the call's descriptor refers to, and the state of
- * the wait.
+ * Finds what a thread waits in: the system call, what the call's descriptor refers to, and the
+ * state of the wait.
  */
 #ifndef BPF_PROCESS_WAITING_H
 #define BPF_PROCESS_WAITING_H
@@ -15,8 +15,8 @@ struct call {
 };
 
 /*
- * Reads the system call from the registers that the kernel saved on entry. Without a system call,
- * .number is -1 or unchanged.
+ * Reads the system call from the registers that the kernel saved on entry. If the thread is in no
+ * system call, .number becomes -1 or stays unchanged.
  */
 #if defined(__TARGET_ARCH_arm64)
 walk_inline void read_call(const void *saved, struct call *call)
@@ -24,7 +24,8 @@ walk_inline void read_call(const void *saved, struct call *call)
 	const struct pt_regs___a64 *regs = saved;
 
 	call->number = BPF_CORE_READ(regs, syscallno);
-	call->arg[0] = BPF_CORE_READ(regs, orig_x0); /* regs[0] is overwritten with the result */
+	/* regs[0] isn't used, because the result of the call is written to it */
+	call->arg[0] = BPF_CORE_READ(regs, orig_x0);
 	call->arg[1] = BPF_CORE_READ(regs, regs[1]);
 }
 #else

@@ -17,7 +17,7 @@ walk_inline void start_stack(struct walk *w)
 	w->hash = w->proc_hash;
 }
 
-/* Of 3.11, 3.12: tells whether the walk has dropped an innermost loop that isn't set up yet. */
+/* For 3.11 and 3.12: tells whether the walk has dropped an innermost loop that isn't set up yet. */
 walk_inline bool began_again(const struct walk *w)
 {
 	return w->inner >= INNER_DROPPED;
@@ -88,7 +88,7 @@ walk_global int walk_anew(__u32 slot)
 		return 0;
 	}
 	w->frame = w->entered || l->frame_is_entry ? 0 : running;
-	w->found = 0; /* no loop is proved to run the frame */
+	w->found = 0; /* no loop has been proved to run the frame */
 	if (!w->frame)
 		walk_end(w, w->broken);
 	return 0;

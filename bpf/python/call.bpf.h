@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The futex call that the current thread is in, by its user registers as the kernel saved them. */
+/*
+ * Finds the futex call that the current thread is in, by its user registers as the kernel saved
+ * them.
+ */
 #ifndef BPF_PYTHON_CALL_H
 #define BPF_PYTHON_CALL_H
 
@@ -18,7 +21,8 @@ walk_inline void read_futex_call(struct futex_call *f)
 
 	if (BPF_CORE_READ(regs, syscallno) != CALL_FUTEX)
 		return;
-	f->addr = BPF_CORE_READ(regs, orig_x0); /* regs[0] is overwritten with the result */
+	/* regs[0] isn't used, because the result of the call is written to it */
+	f->addr = BPF_CORE_READ(regs, orig_x0);
 	f->op = (__u32)BPF_CORE_READ(regs, regs[1]);
 	f->sp = BPF_CORE_READ(regs, sp);
 }
@@ -28,7 +32,7 @@ walk_inline void read_futex_call(struct futex_call *f)
 #define CALL_POLL    7
 #define CALL_PPOLL   271
 
-/* The beginning of pt_regs, whose order is ABI. */
+/* The beginning of struct pt_regs, whose order is ABI. */
 struct call_regs {
 	__u64 si, di, orig_ax, ip, cs, flags, sp;
 };

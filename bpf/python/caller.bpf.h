@@ -19,7 +19,8 @@
 
 #include "state.bpf.h"
 
-#define FRAME_OWN_BYTES 72 /* bytes of a frame's own words: FRAME_SPECIALS_SIZE */
+/* size of a frame without its locals and stack: FRAME_SPECIALS_SIZE in bytes */
+#define FRAME_OWN_BYTES 72
 /* distance of a generator's frame from its exc_state: gi_iframe - gi_exc_state */
 #define GENERATOR_FRAME 32
 #define RESUMED_STEPS	64
@@ -33,7 +34,8 @@
  * The head of a _PyStackChunk has previous, size and top. In the first chunk, the first word of
  * data isn't used.
  */
-#define CHUNK_TOP   16 /* offset of .top: words in use, if another chunk follows */
+/* offset of .top, which has the number of words in use if another chunk follows */
+#define CHUNK_TOP   16
 #define CHUNK_BYTES 24
 
 /*

@@ -9,13 +9,16 @@
 
 #include "python/near.bpf.h"
 
-/* bytes read from layout.code_block on: they have all fields that the check needs */
+/* how many bytes are read from layout.code_block on; they have all fields that the check needs */
 #define CODE_BLOCK_BYTES 96
-/* bytes of a line table or file name that are read together with its head */
+/* how many bytes of a line table or file name are read together with its head */
 #define SHORT_BYTES 176
-/* bytes read of a str or bytes object together: its head (length, hash, state) and SHORT_BYTES */
+/*
+ * how many bytes of a str or bytes object are read at once: its head (length, hash, state) and
+ * SHORT_BYTES
+ */
 #define HEAD_BYTES (32 + SHORT_BYTES)
-/* bytes of a name or line table that are hashed without calling a global function */
+/* up to this many bytes of a name or line table are hashed without calling a global function */
 #define TINY_BYTES 32
 
 /*
@@ -36,8 +39,8 @@ walk_inline void hash_text(struct walk *w, const __u8 *text, __u64 n, __u32 most
 }
 
 /*
- * Adds up to TEXT_BYTES of the bytes that hash_bytes() adds. 0 = to be called again, 1 = all bytes
- * have been added, negative = the bytes aren't readable.
+ * Adds up to TEXT_BYTES of the bytes that hash_bytes() adds. Returns 0 if it has to be called
+ * again, 1 if all bytes have been added, negative = the bytes aren't readable.
  */
 walk_global int hash_next(__u32 slot)
 {
@@ -114,8 +117,8 @@ walk_inline bool hash_data(struct walk *w, __u64 at, __s64 head, __u64 addr, __u
 }
 
 /*
- * Returns the address of a str's characters. They follow its head; or, if the str isn't compact (an
- * instance of a subclass, or made by an old C API), its pointer leads to them.
+ * Returns the address of a str's characters. They come after the str's head or, if the str isn't
+ * compact (an instance of a subclass, or made by an old C API), the str has a pointer to them.
  */
 walk_inline __u64 str_data(const struct py_layout *l, __u64 addr, __u32 state)
 {
@@ -140,7 +143,7 @@ walk_inline bool hash_head(struct walk *w, __s64 head, __u64 *length)
 	return hash != ~0ull;
 }
 
-#define STR_BYTES 24 /* bytes of the length, hash and state of a str */
+#define STR_BYTES 24 /* size in bytes of the length, hash and state of a str */
 
 /*
  * Adds a str to w->acc: its length and, if it has a cached hash, that hash, else (-1) all its
@@ -274,8 +277,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 	version = l->code_version ? block_u32(w, at + l->code_version) : 0;
 	if (!version || version >= w->codes_made)
 		/*
-		 * codes_made wasn't read from the counter of versions: this code object has a
-		 * version that isn't below codes_made.
+		 * this code object has a version that isn't below codes_made, so codes_made wasn't
+		 * read from the counter of versions
 		 */
 		w->codes_made = 0;
 	if (version) {
@@ -334,7 +337,7 @@ walk_inline bool prove(struct walk *w, const struct py_layout *l, __u64 code, __
  */
 walk_inline void count_codes(struct walk *w)
 {
-	__u64 list[3] = {}; /* the list's members head, main, next_id */
+	__u64 list[3] = {}; /* for the members head, main, next_id of the list of interpreters */
 
 	w->codes_made = 0;
 	if (!w->where.codes_made || read_user(list, sizeof(list), w->where.interp_head) ||
@@ -344,7 +347,10 @@ walk_inline void count_codes(struct walk *w)
 	w->made_hash = check_mix(w->proc_hash ^ w->interp, w->codes_made);
 }
 
-/* bytes read of a function from func_code on; func_version lies 80 bytes after that */
+/*
+ * how many bytes of a function are read from func_code on; func_version lies 80 bytes after
+ * func_code
+ */
 #define FUNCTION_BYTES 88
 
 /*

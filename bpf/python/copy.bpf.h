@@ -29,7 +29,7 @@
  * this many, is in that copy
  */
 #define MAIN_BYTES 4096
-/* no code object can have more instructions than this; a larger number was misread */
+/* no code object can have more instructions than this, so a larger number was misread */
 #define MOST_UNITS (1u << 29)
 /*
  * A word in w->proofs has the address of a copy in its COPY_ADDR_BITS low bits. Above these it has
@@ -129,7 +129,8 @@ walk_global __u64 search_in_time(__u32 slot, __u64 code, __u64 instr, __u32 inde
 		return 0;
 	if (limited)
 		w->proving_ns -= (__u32)walk_clock();
-	units = read_u64(code + l->str_length); /* PyVarObject.ob_size */
+	/* PyVarObject.ob_size, the number of instructions */
+	units = read_u64(code + l->str_length);
 	copy = search_copies(slot, code, instr, index, units);
 	if (limited)
 		w->proving_ns += (__u32)walk_clock();

@@ -48,14 +48,17 @@ walk_inline __s64 load_frame(struct walk *w, __u64 frame)
 	return -1;
 }
 
-/* wire_frame.lasti of a frame that hasn't run an instruction yet: one before the first */
+/*
+ * wire_frame.lasti of a frame that hasn't run an instruction yet: the code unit before the first
+ * instruction
+ */
 #define NO_INSTRUCTION (-2)
 
 /* What the walk needs to know of one frame. */
 struct frame_view {
 	__u64 caller, code, func;
 	__s32 lasti;
-	/* the frame is an evaluation loop's own, made by the interpreter: no Python function */
+	/* the frame is an evaluation loop's own frame, which belongs to no Python function */
 	bool shim;
 	bool stacked; /* the frame lies in the data stack, not in a generator */
 	/*
@@ -87,7 +90,7 @@ walk_inline bool read_iframe(struct walk *w, const struct py_layout *l, struct f
 	if (off < 0)
 		return false;
 	f->caller = block_u64(w, off + l->frame_back);
-	/* from 3.14 on the low bits are tags */
+	/* from 3.14 on the low bits of the pointer are tags */
 	f->code = block_u64(w, off + l->frame_code) & ~7ull;
 	f->func = 0;
 	f->lasti = (__s32)(block_u64(w, off + l->frame_lasti) - f->code - l->code_adaptive);

@@ -169,7 +169,7 @@ walk_inline bool is_stale_caller(struct walk *w, const struct py_layout *l,
 	return w->n == 1 && !f->stacked && !f->caller;
 }
 
-/* Of 3.11, 3.12: tells whether the callers of the innermost frame still need a proof. */
+/* For 3.11 and 3.12: tells whether the callers of the innermost frame still need a proof. */
 walk_inline bool is_unproved(const struct walk *w, const struct py_layout *l)
 {
 	return w->fresh && l->walk == PY_WALK_CFRAME;
@@ -349,7 +349,8 @@ walk_global int walk_group(__u32 slot)
 			walk_end(w, WALK_FRAME_CYCLE);
 			return 1;
 		}
-		if (!(w->steps & (w->steps - 1))) /* Brent's algorithm soon finds any circle */
+		/* by Brent's algorithm, a circle in the chain of frames is soon found */
+		if (!(w->steps & (w->steps - 1)))
 			w->mark = w->frame;
 		step(w, out, addrs, l);
 	}
@@ -416,8 +417,9 @@ walk_global int begin_python(__u32 slot)
 walk_inline void end_python(struct walk *w, const struct py_layout *l)
 {
 	if (!w->n && w->outcome == WALK_OK)
-		w->outcome = WALK_NO_PYTHON; /* an evaluation loop is being entered or left */
-	/* the whole cause may be that memory with a code object is absent */
+		/* the thread is entering or leaving an evaluation loop */
+		w->outcome = WALK_NO_PYTHON;
+	/* the only cause may be that memory with a code object is absent */
 	if (w->outcome == WALK_FRAME_TORN && w->absent[ABSENT_CODE].addr)
 		w->outcome = WALK_CODE_FAULT;
 	name_absence(w, l);

@@ -27,11 +27,14 @@
 
 #include "python/thread.bpf.h"
 
-/* a futex operation without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+/* mask for a futex operation without its flags FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
 #define FUTEX_OP	  0x7f
 #define FUTEX_WAIT	  0
 #define FUTEX_WAIT_BITSET 9
-/* with musl, pthread_cond_timedwait() waits for a word in its own C frame */
+/*
+ * how far from sp a word in the waiting function's own C frame may be: with musl,
+ * pthread_cond_timedwait() waits for such a word
+ */
 #define OWN_STACK_BYTES 4096
 /*
  * size of 2.7's lock in bytes, if the lock consists of a mutex and a condition and has no semaphore
@@ -140,8 +143,8 @@ walk_inline bool read_gil(struct walk *w, const struct gil_place *g)
 }
 
 /*
- * Does the GIL itself say that thread state w->tstate holds it? 1 = yes, 0 = no, negative = not
- * readable.
+ * Does the GIL itself say that thread state w->tstate holds it? Returns 1 if it does, 0 if it
+ * doesn't, a negative number if the GIL isn't readable.
  */
 walk_inline int says_held(struct walk *w, const struct gil_place *g)
 {
@@ -169,7 +172,7 @@ walk_inline __u8 by_current(struct walk *w, const struct py_layout *l, const str
 			locked = w->gil_locked;
 		else if (read_user(&locked, sizeof(locked), g.locked))
 			return GIL_UNKNOWN;
-		if (locked) /* -1: the GIL isn't made yet */
+		if (locked) /* `locked` is -1 as long as the GIL isn't made yet */
 			return GIL_HELD;
 	} else if (says_held(w, &g)) {
 		return GIL_UNKNOWN;

@@ -15,7 +15,7 @@
 
 /* offset in walk.block of the objects that are read alone, one object of each kind */
 #define LONE_OBJECT (BLOCK_BYTES + 2048)
-/* bytes from an object that is read alone to the next such object */
+/* distance from the place of one object that is read alone to the place of the next such object */
 #define OBJECT_SLACK 256
 #define NOWHERE	     (1ull << 63) /* an address that isn't in user space */
 
@@ -54,7 +54,8 @@ walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 
 	if (!second && *shared != start)
 		return false;
-	leave_near(w, kind); /* a read that fails leaves zeros in w->block */
+	/* the entry is given up, because a failed read leaves zeros in w->block */
+	leave_near(w, kind);
 	if (read_user(&w->block[kind * NEAR_BYTES], NEAR_BYTES, start))
 		return false;
 	w->near[kind] = *shared = start;
@@ -94,7 +95,10 @@ walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 mos
 	kind = bounded(kind, NEAR_MAX);
 	lone = LONE_OBJECT + kind * OBJECT_SLACK;
 	if (w->near_on && at + n <= NEAR_BYTES) {
-		/* kept in @w, because 5.10's limit for the stacks of nested calls is near */
+		/*
+		 * the value is kept in @w, because nested calls nearly reach 5.10's limit for their
+		 * stacks
+		 */
 		w->got = NEAR_BYTES - at;
 		if (read_shared(w, kind, start))
 			return (int)((kind + 1) * NEAR_BYTES - w->got);

@@ -18,7 +18,10 @@
 #define EVAL_BYTES 4096
 #define NOT_FOUND  (~0ull) /* value of w->found: no loop was found */
 
-/* Identifies an interpreter: all its evaluation loops have the same layout on the C stack. */
+/*
+ * Returns a number that identifies an interpreter. All evaluation loops of an interpreter have the
+ * same layout on the C stack.
+ */
 walk_inline __u64 build_of(const struct walk *w)
 {
 	return w->proc_hash ^ w->interp;
@@ -160,7 +163,7 @@ walk_global int is_not_innermost(__u32 slot, int stacked)
 	innermost = find_running(slot);
 	if (w->entered)
 		return w->found != NOT_FOUND && w->found != frame;
-	/* the generator may be about to be entered */
+	/* the generator may be just about to be entered */
 	return stacked && innermost && innermost == w->resumed;
 }
 

@@ -11,8 +11,9 @@
 
 #define MAX_LISTED_THREADS 512 /* how many thread states are looked at in one sample */
 /* how many bytes of C stack can lie below an evaluation loop */
-#define LOOP_BYTES	     (256 << 10)
-#define LOOP_NOT_SET	     (~0ull) /* value of w->outer that is no address of a frame: not set */
+#define LOOP_BYTES (256 << 10)
+/* a value of w->outer that is no frame's address: .outer isn't set */
+#define LOOP_NOT_SET	     (~0ull)
 #define GLIBC_KEYS_PER_BLOCK 32 /* number of keys in a block of nptl: PTHREAD_KEY_2NDLEVEL_SIZE */
 
 walk_inline __u64 read_u64(__u64 addr)
@@ -85,7 +86,8 @@ walk_inline __u64 key_value(struct walk *w)
 	if (!l || (PY_HAS(l->can, RUNTIME) ? read_user(tss, 8, w->where.tss_key - 4)
 					   : read_user(&tss[1], 4, w->where.tss_key))) {
 		note_absent(w, ABSENT_THREAD, w->where.tss_key, 4);
-		w->thread = THREAD_UNKNOWN; /* the memory was never touched, or isn't resident */
+		/* the memory was never touched or isn't resident, so nothing is known */
+		w->thread = THREAD_UNKNOWN;
 		return 0;
 	}
 	if (!tss[0] || tss[1] < 0)
@@ -392,7 +394,8 @@ walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 	}
 	w->frame = pair[0];
 	if (cframe == w->tstate + l->tstate_root_cframe)
-		return true; /* no evaluation loop runs; functions that Nuitka has compiled may */
+		/* no evaluation loop runs, but functions that Nuitka has compiled may run */
+		return true;
 	w->loop = cframe;
 	w->outer_loop = pair[1];
 	w->loop_previous = l->cframe_current_frame + 8u;
