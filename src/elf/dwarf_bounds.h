@@ -17,8 +17,8 @@
 uint64_t dwarf_sections_bytes(Elf *elf, int fd);
 
 /*
- * Returns how many bytes the line program at offset @at of .debug_line has; DWARF_LINES_MAX + 1 if
- * it has more than DWARF_LINES_MAX, or if its size isn't known; 0: there is no such program.
+ * Returns how many bytes the line program at offset @at of .debug_line has. DWARF_LINES_MAX + 1: it
+ * has more than DWARF_LINES_MAX, or its size isn't known. 0: there is no line program at @at.
  */
 uint64_t dwarf_program_bytes(Elf *elf, uint64_t at);
 

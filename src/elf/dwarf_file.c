@@ -16,10 +16,14 @@
 
 /* the most address ranges of all units together, and the most of all functions together */
 #define RANGES_MAX (16u << 20)
-#define LINE_BYTES 64		 /* how many bytes of memory libdw takes for one line */
-#define NO_ALT	   ((Dwarf *)-1) /* libdw's sign for "no alternate debug file found" */
+#define LINE_BYTES 64 /* how many bytes of memory libdw takes for one line */
+/* value by which libdw knows that there is no alternate debug file */
+#define NO_ALT ((Dwarf *)-1)
 
-/* Addresses of a unit or a function, and the offset of its entry in .debug_info. */
+/*
+ * A range of addresses of a unit or a function, and the offset of the unit's or function's DIE in
+ * .debug_info.
+ */
 struct dwarf_range {
 	uint64_t start, end;
 	Dwarf_Off entry;
@@ -177,7 +181,7 @@ static void sort(dwarf_ranges_vec *list)
 		qsort(list->v, list->n, sizeof(*list->v), compare);
 }
 
-/* Is a part of the unit in a .dwo file? libdw would open whatever path the unit names. */
+/* Does the unit have a part in a .dwo file? libdw would open whatever path the unit names. */
 static bool is_split(Dwarf_Die *unit)
 {
 	Dwarf_Attribute attr;

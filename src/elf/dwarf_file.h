@@ -11,10 +11,11 @@
 
 #include "elf/elf_file.h"
 
-#define DWARF_BYTES_MAX (1ull << 30) /* the most bytes of all debug sections of a file, unpacked */
+/* the most bytes of all debug sections of a file together, unpacked */
+#define DWARF_BYTES_MAX (1ull << 30)
 /* the most bytes of one unit's line program (SQLite is one unit, whose line program has 400 KB) */
 #define DWARF_LINES_MAX (2ull << 20)
-/* the most bytes of all line programs of a file that are run */
+/* the most bytes of all line programs of a file that libdw may run */
 #define DWARF_LINES_ALL (8ull << 20)
 /* how deeply nested inlined functions and scopes are followed at most */
 #define DWARF_DEPTH_MAX 128
@@ -31,7 +32,7 @@ struct dwarf_call {
 	 * as the struct dwarf_file.
 	 */
 	const char *function;
-	/* source file as the compiler was given it, mostly absolute; NULL: not known */
+	/* the source file's path as the compiler was given it, mostly absolute; NULL: not known */
 	const char *file;
 	uint32_t line; /* line number in .file; 0: not known */
 	/* this function's code was inlined into the function that follows in the list */

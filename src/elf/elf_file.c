@@ -10,7 +10,7 @@
 #include "base/system/far.h"
 #include "elf/elf_sections.h"
 
-#define LOADS_MAX 1024 /* the most PT_LOADs of a file; BOLT and sanitizers make a dozen */
+#define LOADS_MAX 1024 /* the most PT_LOADs of a file; BOLT and sanitizers make about a dozen */
 
 static int add_segment(struct elf_file *f, const GElf_Phdr *ph)
 {

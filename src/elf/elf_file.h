@@ -30,7 +30,7 @@ struct elf_load {
 
 struct elf_section {
 	uint64_t vaddr, size, offset;
-	bool nobits; /* the section is SHT_NOBITS: the file has no bytes of it */
+	bool nobits; /* whether the section is SHT_NOBITS, which has no bytes in the file */
 };
 
 /*
@@ -109,7 +109,7 @@ size_t elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t
 /* Does what elf_file_read() does, but returns 0 for memory that the process may write. */
 size_t elf_file_read_constant(const struct elf_file *f, uint64_t vaddr, void *buf, size_t n);
 
-/* Reads the u64 at @vaddr. True if all its 8 bytes can be read. */
+/* Reads the u64 at @vaddr. False: not all its 8 bytes can be read. */
 bool elf_file_read_u64(const struct elf_file *f, uint64_t vaddr, uint64_t *ret);
 
 /*
@@ -128,7 +128,7 @@ bool elf_file_section(struct elf_file *f, const char *name, struct elf_section *
 typedef int elf_symbol_fn(const char *name, const struct elf_symbol *sym, void *arg);
 int elf_file_symbols(struct elf_file *f, elf_symbol_fn *fn, void *arg);
 
-/* Calls @fn as elf_file_symbols() does, but for .dynsym (@dynamic) or .symtab alone. */
+/* Does what elf_file_symbols() does, but only for .dynsym (@dynamic) or only for .symtab. */
 int elf_file_symbol_table(struct elf_file *f, bool dynamic, elf_symbol_fn *fn, void *arg);
 
 /*

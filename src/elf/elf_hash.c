@@ -8,7 +8,7 @@
 
 #include "elf/elf_sections.h"
 
-#define NAME_BYTES 128 /* the longest symbol name that is searched for, in bytes */
+#define NAME_BYTES 128 /* the most bytes of a symbol name that can be searched for */
 /* the most symbols of one bucket that are looked at; linkers make two or three */
 #define CHAIN_MAX 1024
 
@@ -64,7 +64,7 @@ static uint32_t hash_of(const char *name)
 	return h;
 }
 
-/* Returns false if the filter of .gnu.hash says that no symbol has this hash. */
+/* Returns false if the bloom filter of .gnu.hash says that no symbol has the hash @h. */
 static bool may_have(const struct hash_table *t, uint32_t h)
 {
 	uint64_t word, bits = 1ull << h % 64 | 1ull << (h >> t->shift) % 64;

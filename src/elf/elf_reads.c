@@ -12,8 +12,8 @@
 #define AT_ONCE (256u << 10)
 
 /*
- * Reads of up to SMALL bytes are served from a block that is kept, because jump tables are read
- * entry by entry.
+ * Reads of up to SMALL bytes are answered from a block of the file that is kept, because jump
+ * tables are read entry by entry.
  */
 #define SMALL	    512u
 #define BLOCK_BYTES 4096u

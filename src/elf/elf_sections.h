@@ -30,7 +30,7 @@
  */
 #define RELOCS_MAX (4u << 20)
 
-/* Where in a file a relocation record is. */
+/* The place of a relocation record in a file. */
 struct elf_reloc_ref {
 	uint64_t vaddr;
 	uint32_t section, index;
@@ -52,15 +52,15 @@ struct elf_file {
 	 * sections.
 	 */
 	const Elf_Scn *paid[8];
-	size_t n_paid; /* how many sections were ever put into .paid, a ring */
+	size_t n_paid; /* how many sections were ever put into .paid, which is a ring */
 	VEC(struct elf_load) loads;
-	/* relocation records in order of vaddr; empty until .relocs_sorted */
+	/* relocation records in the order of vaddr; empty until .relocs_sorted is set */
 	VEC(struct elf_reloc_ref) relocs;
 	bool is_program, relocs_sorted;
 	/* notes what is read of the file; borrowed; NULL: nothing is noted */
 	struct elf_reads *reads;
 	/*
-	 * where the string is kept that elf_file_needed(), elf_file_soname() or elf_file_runpath()
+	 * buffer for the string that elf_file_needed(), elf_file_soname() or elf_file_runpath()
 	 * returned last
 	 */
 	char dynamic_name[DYNAMIC_NAME_BYTES];

@@ -29,7 +29,8 @@ struct kernel_symbol {
 	uint32_t name; /* offset of the symbol's name in .text */
 	/* enum rank: of the symbols at one address the one with the lowest rank is kept */
 	uint32_t rank : 3;
-	uint32_t module : 29; /* offset of the module's name in .text; 0: "" */
+	/* offset of the module's name in .text; 0: the symbol is of no module */
+	uint32_t module : 29;
 };
 
 /*

@@ -20,7 +20,7 @@ struct header {
 	uint64_t sum; /* checksum of all that follows this field */
 	uint64_t krait[3];
 	uint8_t id[ELF_BUILD_ID_MAX];
-	uint64_t n, bytes, owner; /* n, bytes and owner of struct unwind_cache_key */
+	uint64_t n, bytes, owner; /* the members n, bytes and owner of struct unwind_cache_key */
 	uint8_t hash[BLAKE2_BYTES];
 	uint64_t base, bad;
 	uint64_t rows, rules, fdes, places;

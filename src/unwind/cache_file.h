@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The format of a file of cached rows: a header, rows, rules, functions. Only the same build of
- * krait reads it.
+ * Reads and writes files of cached rows, which have a header, rows, rules, functions. Only the same
+ * build of krait reads it.
  */
 #ifndef UNWIND_CACHE_FILE_H
 #define UNWIND_CACHE_FILE_H
@@ -35,7 +35,7 @@ void unwind_cache_leave(const struct unwind_cache *c, uint64_t caps);
  */
 bool unwind_cache_owns(const struct unwind_cache *c, int fd, mode_t type, struct stat *st);
 
-/* Proof that cached rows belong to an ELF file. */
+/* The proof that cached rows belong to an ELF file: the file's version, or a hash. */
 struct unwind_cache_proof {
 	struct unwind_cache_version version;
 	uint8_t hash[BLAKE2_BYTES];

@@ -18,8 +18,8 @@ _must_use_ int unwind_rows_read_tables(struct elf_file *f, struct unwind_rows *r
 
 /*
  * Compiles an .eh_frame section that a process has in memory, as unwind_rows_read_tables() compiles
- * a file's. The section's code is in the @n ranges of memory @code (.vaddr, .memsz, .exec). 0 or
- * -ENOMEM.
+ * the .eh_frame of a file. The code that the section describes is in the @n ranges of memory @code
+ * (.vaddr, .memsz, .exec). 0 or -ENOMEM.
  */
 struct cfi_section;
 _must_use_ int unwind_rows_read_memory(const struct cfi_section *section,

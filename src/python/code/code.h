@@ -39,17 +39,21 @@ struct py_code {
 	int32_t firstlineno;
 	int32_t firsttraceable; /* 3.11+: _co_firsttraceable, in code units; 0 in older versions */
 	uint16_t version;	/* Python's version: major << 8 | minor */
-	/* bits 1 << enum code_text of texts that py_code_fill_from_process() may still read */
+	/*
+	 * bits 1 << enum code_text: texts that are missing, which py_code_fill_from_process() may
+	 * still read
+	 */
 	uint8_t missing;
 	bool internal; /* CPython uses the code itself, as a helper, so it isn't shown to users */
 	/*
-	 * for the owner of this struct: the latest round (codes_next_round()) in which a record of
+	 * the struct's owner uses this: the latest round (codes_next_round()) in which a record of
 	 * this code object came
 	 */
 	uint32_t round;
-	/* for the owner of this struct: a number that no other code object has, or ever had */
+	/* the struct's owner uses this: a number that no other code object has, or ever had */
 	uint64_t serial;
-	size_t counted; /* for the owner of this struct: how many bytes it counted for the code */
+	/* the struct's owner uses this: how many bytes it has counted for the code object */
+	size_t counted;
 	/*
 	 * the code object to which .name, .file and .linetable belong, which is kept as
 	 * long as any code object refers to it; NULL: they belong to this code object
@@ -134,7 +138,8 @@ struct py_body {
 	uint64_t globals;
 };
 
-#define PY_BODIES 16 /* for how many code objects one request finds the modules */
+/* for how many code objects one request to the child that reads finds the modules */
+#define PY_BODIES 16
 
 /*
  * Can py_code_find_modules() find the module of @code? It can for a module's body, code without a

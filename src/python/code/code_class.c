@@ -13,13 +13,14 @@
 #include "python/heap/heap.h"
 
 #define MAX_MRO	  64
-#define MAX_DEPTH 4 /* the most wrappers around one function that are looked through */
-/* bytes read of each class attribute: up to func_qualname of 3.6-3.9 */
-#define PIECE		   112
-#define BATCH		   32
-#define BUDGET		   (4ull << 20)
-#define FLAG_HEAPTYPE	   (1ull << 9) /* flag of a type: Py_TPFLAGS_HEAPTYPE */
-#define FLAG_NESTED	   0x10	       /* flag of a code object: CO_NESTED, defined in a function */
+#define MAX_DEPTH 4 /* how many wrappers around one function are looked through at most */
+/* how many bytes are read of each class attribute: up to func_qualname of 3.6-3.9 */
+#define PIECE	      112
+#define BATCH	      32
+#define BUDGET	      (4ull << 20)
+#define FLAG_HEAPTYPE (1ull << 9) /* flag of a type: Py_TPFLAGS_HEAPTYPE */
+/* flag of a code object: CO_NESTED, the function is defined in another function */
+#define FLAG_NESTED	   0x10
 #define FLAG_TYPE_SUBCLASS (1ull << 31) /* flag of a type: Py_TPFLAGS_TYPE_SUBCLASS */
 
 enum kind { KIND_OTHER, KIND_FUNCTION, KIND_WRAPPER, KIND_PROPERTY, KIND_CACHED, KIND_LRU };
@@ -81,7 +82,7 @@ static bool find_wrapped(struct search *s, uint64_t obj, enum kind kind, int dep
 	case KIND_FUNCTION:
 		dict = heap_ptr(h, obj + h->h.func_dict);
 		return dict && find_in_object(s, heap_dict_find(h, dict, "__wrapped__"), depth);
-	case KIND_PROPERTY: /* a property object: prop_get, prop_set, prop_del */
+	case KIND_PROPERTY: /* a property object has prop_get, prop_set, prop_del */
 		if (find_in_object(s, heap_ptr(h, obj + h->head + 8), depth) ||
 		    find_in_object(s, heap_ptr(h, obj + h->head + 16), depth))
 			return true;
@@ -174,8 +175,8 @@ static size_t tuple_items(struct heap *h, uint64_t tuple, uint64_t items[static 
 }
 
 /*
- * PyClassObject of 2.7: cl_bases, cl_dict, cl_name. Bases are searched depth first, as 2.7 looks up
- * attributes.
+ * Searches an old-style class of 2.7. PyClassObject has cl_bases, cl_dict, cl_name. Bases are
+ * searched depth first, as 2.7 looks up attributes.
  */
 static bool find_in_classobj(struct search *s, uint64_t class, int depth)
 {

@@ -14,8 +14,8 @@
 #include "python/heap/text.h"
 
 /*
- * The most bytes of a line table that are read. More bytes wouldn't be worth the memory. Positions
- * after these bytes have no line.
+ * The most bytes of a line table that are read. More bytes wouldn't be worth the memory.
+ * Instructions whose entry lies after these bytes have no line.
  */
 #define MAX_LINETABLE_BYTES (4u << 20)
 

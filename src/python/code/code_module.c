@@ -45,7 +45,8 @@ static bool is_module_of(const struct py_code *code, const char *name, const cha
 }
 
 /*
- * Is the file /...NAME.py or /...NAME/__init__.py, where each dot of the name stands for a folder?
+ * Is @file the path /...NAME.py or /...NAME/__init__.py of the module @name, with a folder for each
+ * dot of the name?
  */
 static bool is_name_of(const char *file, const char *name)
 {
@@ -80,11 +81,15 @@ static int check_name(const struct py_code *code, struct heap *h, const char *na
 	return h->l->code_version ? py_code_check_same(code, h) : -ENOENT;
 }
 
-#define CELL_BYTES 64 /* the longest path of a notebook cell's file that heap_find() can look for */
+/*
+ * the most bytes of a notebook cell's file name, which is the longest key that heap_find() can look
+ * for
+ */
+#define CELL_BYTES 64
 
 /*
- * Returns the last part of @file, by which a notebook cell is known; NULL: @file isn't that of a
- * cell.
+ * Returns the last part of @file, by which a notebook cell is known; NULL: @file isn't a notebook
+ * cell's.
  */
 static const char *cell_part(const char *file)
 {
@@ -157,7 +162,8 @@ static void find_one(struct heap *h, uint64_t globals, const char *cell, struct 
 }
 
 /*
- * A reader_task (proc/read/reader.h): finds the modules of code objects, in the child that reads.
+ * Finds the modules of code objects. A reader_task (proc/read/reader.h), which runs in the child
+ * that reads.
  */
 static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 {

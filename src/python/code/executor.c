@@ -12,8 +12,8 @@
 #define SHIM_MAX 64
 
 /*
- * mov %rdi,%r12; mov %rsi,%r13; mov %rdx,%r14: moves frame, stack pointer and thread state to the
- * registers of the calling convention preserve_none.
+ * The instructions mov %rdi,%r12; mov %rsi,%r13; mov %rdx,%r14. They move frame, stack pointer and
+ * thread state to the registers of the calling convention preserve_none.
  */
 static const uint8_t arguments[] = {0x49, 0x89, 0xfc, 0x49, 0x89, 0xf5, 0x49, 0x89, 0xd6};
 

@@ -12,7 +12,10 @@
 
 static const struct py_position NOWHERE = {.col = -1, .end_col = -1};
 
-/* A line that isn't a positive int means a broken table, or CPython's "no line". */
+/*
+ * Returns @line as an int. A line that isn't a positive int becomes 0: the table is broken, or says
+ * that there is no line.
+ */
 static int clamp_line(int64_t line)
 {
 	return line > 0 && line <= INT_MAX ? (int)line : 0;
@@ -26,7 +29,9 @@ static struct py_position only_line(int64_t line)
 	return pos;
 }
 
-/* co_lnotab: pairs of address delta and line delta; the line delta is signed since 3.6. */
+/*
+ * Reads co_lnotab: pairs of an address delta and a line delta. The line delta is signed since 3.6.
+ */
 static struct py_position from_lnotab(bool is_signed, const uint8_t *table, size_t n, int first,
 				      int lasti)
 {
@@ -41,7 +46,10 @@ static struct py_position from_lnotab(bool is_signed, const uint8_t *table, size
 	return only_line(line);
 }
 
-/* 3.10: pairs of byte length and signed line delta; delta -128 means that the range has no line. */
+/*
+ * Reads a line table of 3.10: pairs of a byte length and a signed line delta. A delta of -128 means
+ * that the range has no line.
+ */
 static struct py_position from_ranges(const uint8_t *table, size_t n, int first, int lasti)
 {
 	int64_t end = 0, line = first, addr = (int64_t)lasti * 2;
@@ -145,8 +153,8 @@ static struct py_position from_locations(const uint8_t *table, size_t n, int fir
 		struct py_position pos;
 
 		/*
-		 * Bit 7 marks an entry's first byte. A byte without it can't begin an entry, so the
-		 * rest of the table is garbage.
+		 * Bit 7 marks an entry's first byte. A byte without bit 7 can't begin an entry, so
+		 * the rest of the table is garbage.
 		 */
 		if (!(head & 0x80))
 			break;

@@ -15,7 +15,7 @@ struct py_position {
 	 * has no line; .end_line 0: not known
 	 */
 	int line, end_line;
-	/* columns as UTF-8 byte offsets, from 0; -1: not known (always before 3.11) */
+	/* columns as UTF-8 byte offsets, counted from 0; -1: not known (always before 3.11) */
 	int col, end_col;
 };
 

@@ -5,7 +5,8 @@
  */
 #include "python/find/accessor_internal.h"
 
-#define CODE_BYTES 128 /* how many bytes of an accessor are read; the longest one seen has 80 */
+/* how many bytes of an accessor are read; the longest known accessor has 80 */
+#define CODE_BYTES 128
 
 struct accessor accessor_read(struct elf_file *elf, uint64_t vaddr)
 {

@@ -36,7 +36,7 @@ enum access {
 
 struct accessor {
 	enum access kind;
-	uint64_t addr; /* an address as in the ELF file */
+	uint64_t addr; /* an address in the ELF file, without the load bias */
 	int64_t offset;
 };
 

@@ -12,13 +12,13 @@
 
 #include "python/find/accessor.h"
 
-/* What is known of a value, which is in a register or an operand in memory. */
+/* What is known of a value in a register or of an operand in memory. */
 enum value_kind {
 	V_UNKNOWN = 0,
 	V_ADDR,	  /* the value is x, a constant or an address in the file */
 	V_LOADED, /* the value is the 64 bits at address x */
-	V_INT,	  /* the value is the 32 bits at address x */
-	V_TP,	  /* the value is thread pointer + off */
+	V_INT,	  /* the value is the 32-bit integer at address x */
+	V_TP,	  /* the value is the thread pointer plus off */
 	/* the value is the result of __tls_get_addr() for the GOT pair at address x, plus off */
 	V_BLOCK,
 	/*
@@ -62,10 +62,12 @@ struct decoder {
 
 void decoder_finish(struct decoder *d, enum access kind, uint64_t addr, int64_t offset);
 
-/* Returns @v with @disp added. */
+/* Returns the value that is @v plus @disp. */
 struct value value_plus(struct value v, int64_t disp);
 
-/* Returns the sum of two registers: of the thread pointer and an offset, or of two constants. */
+/*
+ * Returns the sum of two registers, which are the thread pointer and an offset, or two constants.
+ */
 struct value value_add(struct value a, struct value b);
 
 /*

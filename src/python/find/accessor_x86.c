@@ -59,8 +59,7 @@ static void modrm(struct decoder *d, struct insn *in, size_t imm)
 		uint8_t sib = (uint8_t)fetch(d, 1);
 
 		/*
-		 * the ModRM byte says that the operand has neither base nor index, only a
-		 * displacement of 32 bits
+		 * the operand has neither base nor index register, only a displacement of 32 bits
 		 */
 		in->absolute = mod == 0 && sib == 0x25;
 		d->bad |= mod == 0 && (sib & 7) == 5 && !in->absolute;
@@ -208,7 +207,7 @@ static void with_modrm(struct decoder *d, struct insn *in)
 		modrm(d, in, 0);
 		d->reg[in->rm].kind = V_UNKNOWN;
 		break;
-	case 0x81: /* sub $imm,%rsp, or cmpq $imm,mem */
+	case 0x81: /* sub $imm,%rsp, or cmpq $imm,mem: neither changes a register that is needed */
 		modrm(d, in, 4);
 		fetch(d, 4);
 		break;

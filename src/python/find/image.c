@@ -18,7 +18,7 @@ void image_unsupported(struct py_image *image, const char *fmt, ...)
 {
 	va_list ap;
 
-	/* keeps the first reason, because later reasons only follow from the first */
+	/* only the first reason is kept, because later reasons only follow from it */
 	if (image->unsupported[0])
 		return;
 	va_start(ap, fmt);

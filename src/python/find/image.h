@@ -12,16 +12,17 @@
 #include "layout.h"
 
 struct py_image {
-	uint32_t hex_version; /* PY_VERSION_HEX, such as 0x030d12f0; patch level 0: not known */
+	/* PY_VERSION_HEX, such as 0x030d12f0; patch level 0 if it isn't known */
+	uint32_t hex_version;
 	struct py_layout layout;
 	/*
-	 * addresses of the interpreter's variables, as in the file (add the load bias); its .layout
-	 * isn't used
+	 * addresses of the interpreter's variables in the file, without the load bias; the member
+	 * .layout isn't used
 	 */
 	struct py_where where;
 	uint64_t code_type; /* address of PyCode_Type in the file */
 	bool free_threaded, debug;
-	bool exec_fixed; /* the file is ET_EXEC, so its bias is 0 */
+	bool exec_fixed; /* whether the file is ET_EXEC, so that its load bias is 0 */
 	/* lowest p_vaddr of the file's executable PT_LOADs (the kernel's mm.start_code) */
 	uint64_t start_vaddr;
 	/*

@@ -7,7 +7,7 @@
  */
 #include "python/find/image_internal.h"
 
-#define MEMBERS_MAX 64 /* the most members of a type that are read; PyCode_Type has about 20 */
+#define MEMBERS_MAX 64 /* how many members of a type are read at most; PyCode_Type has about 20 */
 /* size of struct PyMemberDef {char *name; int type; Py_ssize_t offset; int flags; char *doc} */
 #define MEMBER_SIZE 40
 
@@ -113,8 +113,8 @@ void image_check(struct image_ctx *c)
 }
 
 /*
- * Searches [@vaddr, @vaddr + @n) for a type object named "code" whose instances have the size that
- * the layout gives. 0: there is no such type object.
+ * Searches [@vaddr, @vaddr + @n) for a type object named "code" whose tp_basicsize agrees with the
+ * layout. 0: there is no such type object.
  */
 static uint64_t scan_types(struct image_ctx *c, uint64_t vaddr, const uint8_t *bytes, size_t n)
 {

@@ -24,7 +24,10 @@ void image_counter_symbol(struct image_ctx *c)
 	c->image->where.codes_made = sym.value;
 }
 
-/* Is @word the first function version? It is 1 in 3.13, FUNC_VERSION_FIRST_VALID (2) since 3.14. */
+/*
+ * Is @word the version with which CPython begins to count? That is 1 in 3.13, and
+ * FUNC_VERSION_FIRST_VALID (2) since 3.14.
+ */
 static bool is_first_version(uint32_t word)
 {
 	return word == 1 || word == 2;

@@ -8,7 +8,7 @@
 #include "python/layout/tables.h"
 
 /* clang-format off */
-/* The symbols that are looked up in a file, once: X(name). */
+/* The symbols that krait looks up in a file, all in one search: X(name). */
 #define IMAGE_SYMBOLS(X)                                                                           \
 	X(_PyRuntime)		       /* 3.7+, exported: the runtime's state */                   \
 	X(Py_Version)		       /* 3.11+, exported: the version */                          \
@@ -91,7 +91,7 @@ unsigned image_version_after(const char *name, const char *prefix);
  */
 void image_roots(struct image_ctx *c);
 
-/* Fills the fields of image->where about the GIL; all other fields must be filled before. */
+/* Fills the fields of image->where about the GIL. All other fields of it must have been filled. */
 void image_gil(struct image_ctx *c);
 
 /* For 3.12: sets image->where.codes_made, the address of the variable that counts code objects. */
@@ -109,11 +109,15 @@ void image_counter_value(struct image_ctx *c, const struct py_debug_offsets *d);
  */
 void image_check(struct image_ctx *c);
 
-/* Finds PyCode_Type without a symbol (3.11+), by the members that it describes; 0: not found. */
+/*
+ * Finds PyCode_Type, if it has no symbol (3.11+), by the members that it describes. Returns 0 if it
+ * isn't found.
+ */
 uint64_t image_find_code_type(struct image_ctx *c);
 
 /*
- * Finds _PyRuntime without a symbol or section (3.13+), by the cookie at its start; 0: not found.
+ * Finds _PyRuntime, if it has no symbol or section (3.13+), by the cookie at its start. Returns 0
+ * if it isn't found.
  */
 uint64_t image_find_cookie(struct image_ctx *c);
 
@@ -122,8 +126,8 @@ struct image_scan {
 	struct elf_file *elf;
 	size_t load;
 	uint64_t vaddr; /* address in the file of the block in .bytes */
-	size_t n;	/* bytes in the present block */
-	uint64_t left;	/* how many bytes of the file may still be read */
+	size_t n;	/* number of bytes in the present block */
+	uint64_t left;	/* how many bytes of the file may still be read in this search */
 	uint8_t bytes[32768];
 };
 

@@ -33,8 +33,8 @@ static unsigned version_by_name(struct image_ctx *c)
 }
 
 /*
- * Turns "3.8.18", "3.8.0rc1", "3.9.2+" into PY_VERSION_HEX without the serial number; 0: no
- * version.
+ * Turns the string @s, such as "3.8.18", "3.8.0rc1" or "3.9.2+", into PY_VERSION_HEX without the
+ * serial number. Returns 0 if the string is no version.
  */
 static uint32_t parse_version(const char *s, size_t n)
 {

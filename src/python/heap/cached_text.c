@@ -20,7 +20,8 @@ enum {
 
 #define LIST_FLAG  25 /* number of the type flag Py_TPFLAGS_LIST_SUBCLASS */
 #define TUPLE_FLAG 26
-#define ITEMS	   4 /* items of an entry, a tuple; a lazy entry (3.5+) has one */
+/* number of items of an entry, which is a tuple; a lazy entry (3.5+) has one item */
+#define ITEMS 4
 
 struct question {
 	struct py_layout layout;
@@ -76,7 +77,7 @@ static int add_line(struct heap *h, uint64_t line, uint8_t raw[static LINE_BYTES
 	return r ? r : text_add_line(&w, raw, text_raw_bytes(&w), ret);
 }
 
-/* Appends the lines of a PyListObject (ob_size, ob_item) to the text. */
+/* Appends the lines in the PyListObject (ob_size, ob_item) at @list to @ret. */
 static int add_lines(struct heap *h, uint64_t list, struct str *ret)
 {
 	_cleanup_free_ uint8_t *raw = malloc(LINE_BYTES);
@@ -109,7 +110,7 @@ static int find_text(struct heap *h, const struct question *q, struct str *ret)
 	return lines ? add_lines(h, lines, ret) : -ENOENT;
 }
 
-/* A reader_task (proc/read/reader.h): finds the source text, in the child that reads. */
+/* Finds the source text. A reader_task (proc/read/reader.h), which runs in the child that reads. */
 static ssize_t find(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();

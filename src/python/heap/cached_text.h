@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Source text of code without a file: a notebook's cell, or code that a library compiles at run
- * time. For tracebacks, the notebook or library puts the lines into linecache.cache, where krait
- * reads these lines.
+ * Reads the source text of code without a file: a notebook's cell, or code that a library compiles
+ * at run time. For tracebacks, the notebook or library puts the lines into linecache.cache, where
+ * krait reads these lines.
  */
 #ifndef PYTHON_HEAP_CACHED_TEXT_H
 #define PYTHON_HEAP_CACHED_TEXT_H
@@ -12,7 +12,7 @@
 #include "base/text/str.h"
 #include "layout.h"
 
-/* Tells whether @file, a co_filename, may be of code whose lines only linecache has. */
+/* Tells whether @file, a co_filename, may belong to code whose source lines only linecache has. */
 bool py_text_may_be_cached(const char *file);
 
 /*

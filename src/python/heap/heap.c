@@ -9,7 +9,7 @@
 #include "python/heap/peek.h"
 #include "python/heap/text.h"
 
-#define GIL_HEAD 16 /* bytes of an object's header in a build with a GIL: ob_refcnt, ob_type */
+#define GIL_HEAD 16 /* size of an object's header in a build with a GIL: ob_refcnt, ob_type */
 
 bool heap_is_known(unsigned version)
 {
@@ -50,7 +50,9 @@ static bool spend(struct heap *h, size_t cost)
 	return true;
 }
 
-/* how many bytes of the budget reading a page costs: little more than reading a few bytes costs */
+/*
+ * how much of the budget reading a page costs, in bytes: little more than reading a few bytes costs
+ */
 #define PAGE_COST  512
 #define SMALL_READ 1024
 /*
@@ -219,7 +221,7 @@ int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out)
 	return r ? r : text_to_utf8(&w, raw, n, out);
 }
 
-#define DIGIT_BITS 30 /* bits of one digit of a Python int on 64-bit machines */
+#define DIGIT_BITS 30 /* how many bits one digit of a Python int has on 64-bit machines */
 
 /*
  * In 2.7 a PyInt has a C long, and a PyLong has ob_size as in 3.x. Since 3.12 lv_tag is the number
@@ -233,7 +235,7 @@ bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret)
 	if (!h->known)
 		return false;
 	flags = type ? heap_type_field(h, type, TYPE_FLAGS) : 0;
-	/* the type has Py_TPFLAGS_INT_SUBCLASS: an int of 2.7 */
+	/* the type has Py_TPFLAGS_INT_SUBCLASS, so the object is a PyInt of 2.7 */
 	if (PY_HAS(h->l->can, PLAIN_INTS) && flags >> 23 & 1) {
 		*ret = heap_ptr(h, addr + h->head);
 		return true;

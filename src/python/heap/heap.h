@@ -16,8 +16,8 @@
 #include "records.h"
 
 /*
- * The part of PyTypeObject that is read, tp_basicsize to tp_mro: its offset from the end of the
- * object's header, and its size.
+ * The part of PyTypeObject that is read, from tp_basicsize to tp_mro: its offset from the end of
+ * the object's header, and its size in bytes.
  */
 #define HEAP_TYPE_FIRST 16
 #define HEAP_TYPE_BYTES 320
@@ -27,7 +27,7 @@
  * together.
  */
 #define HEAP_PAGE 4096
-/* how many pages are kept; each address has one entry in which it can be (direct mapped) */
+/* how many pages are kept; the page at an address can be kept in one entry only (direct mapped) */
 #define HEAP_PAGES 64
 struct heap_pages {
 	uint64_t start[HEAP_PAGES]; /* address of each kept page; 0: this entry is empty */
@@ -46,7 +46,7 @@ struct heap {
 	 * can be read in any version
 	 */
 	bool known;
-	uint16_t head; /* sizeof(PyObject) in this version */
+	uint16_t head; /* sizeof(PyObject) in this Python version */
 	/* how many bytes may still be read; each call also takes HEAP_CALL_COST from this number */
 	uint64_t budget;
 	struct heap_type {
@@ -79,7 +79,7 @@ void heap_init(struct heap *h, pid_t pid, const struct py_layout *l);
  * message.
  */
 _must_use_ int heap_read(struct heap *h, uint64_t addr, void *buf, size_t n);
-/* reads the pointer at @addr; 0: the memory can't be read */
+/* Returns the pointer at @addr; 0: the memory can't be read. */
 uint64_t heap_ptr(struct heap *h, uint64_t addr);
 
 /*
@@ -106,20 +106,20 @@ _must_use_ int heap_str(struct heap *h, uint64_t addr, struct str *out);
  */
 _must_use_ int heap_str_begin(struct heap *h, uint64_t addr, size_t most, struct str *out);
 
-/* Reads the value of an int from 0 to 2^64 - 1; false: the object isn't such an int. */
+/* Reads the value of the int at @addr. False: the object isn't an int from 0 to 2^64 - 1. */
 bool heap_int(struct heap *h, uint64_t addr, uint64_t *ret);
 
 /* Tells whether @name is the tp_name of the type at @type. */
 bool heap_type_is(struct heap *h, uint64_t type, const char *name);
 
 struct heap_item {
-	uint64_t key, value; /* addresses of the key's and the value's object */
+	uint64_t key, value; /* addresses of the key object and the value object */
 };
 typedef VEC(struct heap_item) heap_items;
 
 /*
  * Appends the items of the dict at @dict. 0; -EINVAL: the object doesn't look like a dict;
- * -ENOTSUP; -errno.
+ * -ENOTSUP: krait doesn't know the dicts of this version; -errno.
  */
 _must_use_ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret);
 

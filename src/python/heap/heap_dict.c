@@ -10,21 +10,22 @@
 #include <errno.h>
 
 /*
- * Where the entries of a dict are. An entry has 24 bytes (hash, key, value) or 16 bytes (key,
- * value).
+ * The place of a dict's entries. An entry has 24 bytes (hash, key, value) or 16 bytes (key, value).
  */
 struct table {
 	uint64_t entries, n;
 	/* address of the array of pointers to values; 0: values are in the entries */
 	uint64_t values;
 	unsigned entry_bytes;
-	/* bytes before the key in an entry: 8 if the entry begins with a hash, else 0 */
+	/*
+	 * how many bytes come before the key in an entry: 8 if the entry begins with a hash, else 0
+	 */
 	unsigned skip;
 };
 
 /*
- * Reads PyDictKeysObject up to 3.10: dk_refcnt, dk_size, dk_lookup, dk_usable, dk_nentries,
- * indices.
+ * Reads a PyDictKeysObject up to 3.10, which has dk_refcnt, dk_size, dk_lookup, dk_usable,
+ * dk_nentries, indices.
  */
 static int keys_3_6(struct heap *h, uint64_t keys, struct table *t)
 {
@@ -44,8 +45,8 @@ static int keys_3_6(struct heap *h, uint64_t keys, struct table *t)
 }
 
 /*
- * Reads PyDictKeysObject since 3.11: refcnt, {u8 log2_size, log2_index_bytes, kind, ...}, usable,
- * nentries, indices.
+ * Reads a PyDictKeysObject since 3.11, which has refcnt, {u8 log2_size, log2_index_bytes, kind,
+ * ...}, usable, nentries, indices.
  */
 static int keys_3_11(struct heap *h, uint64_t keys, struct table *t)
 {
@@ -77,14 +78,14 @@ static int keys_table(struct heap *h, uint64_t keys, uint64_t values, struct tab
 
 	if (r)
 		return r;
-	/* Since 3.13 PyDictValues begins with four u8, padded to 8 bytes. */
+	/* since 3.13 PyDictValues begins with four u8, padded to 8 bytes */
 	t->values = values && PY_HAS(h->l->can, VALUES_HEAD) ? values + 8 : values;
 	return 0;
 }
 
 /*
- * Reads a dict of 2.7: ma_fill, ma_used, ma_mask, ma_table, an open hash table of {hash, key,
- * value}.
+ * Reads a dict of 2.7, which has ma_fill, ma_used, ma_mask, ma_table. ma_table is an open hash
+ * table of {hash, key, value}.
  */
 static int dict_2_7(struct heap *h, uint64_t dict, struct table *t)
 {
@@ -99,7 +100,7 @@ static int dict_2_7(struct heap *h, uint64_t dict, struct table *t)
 	return 0;
 }
 
-/* Reads a dict since 3.6: ma_used, ma_version_tag, ma_keys, ma_values. */
+/* Reads a dict since 3.6, which has ma_used, ma_version_tag, ma_keys, ma_values. */
 static int dict_table(struct heap *h, uint64_t dict, struct table *t)
 {
 	uint64_t head[4];
@@ -152,7 +153,7 @@ int heap_dict(struct heap *h, uint64_t dict, heap_items *ret)
 	return r ? r : read_items(h, &t, ret);
 }
 
-/* bytes of a str object that are compared: its header and up to 64 characters */
+/* how many bytes of a str object are compared with a key: its header and up to 64 characters */
 #define KEY_BYTES 160
 #define BATCH	  64
 /* how many entries are read first: only a few, because a module's own attributes come first */
@@ -210,9 +211,9 @@ uint64_t heap_dict_find(struct heap *h, uint64_t dict, const char *key)
 #define FLAG_MANAGED_DICT  (1u << 4) /* flag of a type, Py_TPFLAGS_MANAGED_DICT, 3.11+ */
 
 /*
- * 3.11+: finds the dict, or the values, of an instance with a managed dict. A pointer to them is
- * before the object (free-threaded builds have no GC header there). Since 3.13 the values are after
- * the object.
+ * 3.11+: finds the dict, or the values, of an instance with a managed dict. A pointer to dict or
+ * values is before the object (in free-threaded builds no GC header is in between). Since 3.13 the
+ * values are after the object.
  */
 static void managed(struct heap *h, uint64_t obj, uint64_t type, uint64_t flags, uint64_t *dict,
 		    uint64_t *values)
@@ -272,6 +273,6 @@ uint64_t heap_module_find(struct heap *h, uint64_t interp, const char *module, c
 	uint64_t modules = heap_ptr(h, interp + h->l->interp_modules);
 	uint64_t found = heap_dict_find(h, modules, module);
 
-	/* In a PyModuleObject md_dict follows the header. */
+	/* in a PyModuleObject, md_dict comes right after the header */
 	return found ? heap_dict_find(h, heap_ptr(h, found + h->head), name) : 0;
 }

@@ -9,7 +9,7 @@
 #include "proc/proc.h"
 #include "proc/read/reader.h"
 
-#define THREADS_MAX 16 /* how many threads of a process are tried at most */
+#define THREADS_MAX 16 /* how many threads of a process are tried at most when memory is read */
 
 /*
  * Reads memory of a process that the kernel may not find by @pid. Tries the ids of the process's

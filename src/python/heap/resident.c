@@ -11,7 +11,7 @@
 /* the most bytes of a name or a line table; equal to ABI_LINETABLE_BYTES */
 #define TEXT_MOST  (64u << 10)
 #define STACK_MOST (256u << 10)
-#define CODES	   1024 /* how many code objects are remembered as read; a power of two */
+#define CODES	   1024 /* how many code objects that were read are remembered; a power of two */
 /*
  * how many bytes are read of a PyFrameObject, a function, a _PyCFrame, or a generator's exception
  * state
@@ -22,7 +22,7 @@
  * which follows
  */
 #define TSTATE_BYTES 512
-#define CODE_BYTES   256 /* bytes read of a PyCodeObject's fields */
+#define CODE_BYTES   256 /* how many bytes are read of the fields of a PyCodeObject */
 /* frames whose owner (enum _frameowner) is this or higher have no code object */
 #define SHIM_OWNER    3
 #define MAX_CFRAMES   64

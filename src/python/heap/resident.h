@@ -17,8 +17,8 @@
 struct resident {
 	pid_t pid;
 	uint64_t until_ns; /* the time, CLOCK_MONOTONIC, after which nothing is read */
-	size_t pages;	   /* how many pages were asked for so far */
-	size_t most;	   /* the most pages that may be asked for (.pages) */
+	size_t pages;	   /* how many pages krait has asked for so far */
+	size_t most;	   /* how many pages krait may ask for at most */
 };
 
 /* Reads the @bytes at @addr, so that they become resident. */

@@ -5,7 +5,7 @@
 #define REPLACEMENT 0xfffdu
 #define ELLIPSIS    "\xe2\x80\xa6"
 
-/* The text that is read: .kind bytes for each code point, or UTF-8 (.kind 0). */
+/* The text that is being read: .kind bytes for each code point, or UTF-8 if .kind is 0. */
 struct reader {
 	const uint8_t *p, *end;
 	unsigned kind;
@@ -77,7 +77,7 @@ static bool is_utf8(const uint8_t *p, const uint8_t *end, bool cut)
 }
 
 /*
- * Reads the next code point; false: the text has ended. An incomplete code point at the end is left
+ * Reads the next code point. False: the text has ended. An incomplete code point at the end is left
  * out.
  */
 static bool next(struct reader *r, uint32_t *ret)
@@ -137,7 +137,7 @@ static size_t encode_plain(uint32_t c, char buf[static 8])
 	return 4;
 }
 
-/* Writes one code point as it is shown in outputs, without a NUL; returns the number of bytes. */
+/* Writes one code point as krait's outputs show it, without a NUL; returns the number of bytes. */
 static size_t encode(uint32_t c, char buf[static 8])
 {
 	if (c == '\n' || c == '\r' || c == '\t') {

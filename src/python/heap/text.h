@@ -10,7 +10,7 @@
 #include "base/text/str.h"
 #include "records.h"
 
-/* the most bytes of a name in UTF-8, including the ellipsis where it is cut */
+/* the most bytes of a name in UTF-8, including the ellipsis if the name is cut off */
 #define TEXT_MAX_BYTES 4096
 
 /*
@@ -27,7 +27,7 @@ _must_use_ int text_to_utf8(const struct wire_text *w, const uint8_t *raw, size_
 
 /*
  * Appends a line of source text unchanged, followed by a newline. -EINVAL: the text isn't complete,
- * isn't one line, or has a NUL; then a part of it may have been appended.
+ * isn't one line, or has a NUL. In that case a part of it may have been appended.
  */
 _must_use_ int text_add_line(const struct wire_text *w, const uint8_t *raw, size_t n,
 			     struct str *out);

@@ -11,8 +11,9 @@
 #include "python/heap/tids.h"
 
 #define MAX_INTERPRETERS 256
-#define NAME_BYTES	 1024 /* bytes read of a thread's name: at least 256 characters */
-/* the most threads that are read; the usual limit of a process (threads-max, pid_max) */
+/* how many bytes of a thread's name are read: at least 256 characters */
+#define NAME_BYTES 1024
+/* how many threads are read at most: the usual limit of a process (threads-max, pid_max) */
 #define MAX_THREADS 32768
 
 void py_thread_names_fini(struct py_thread_names *names)
@@ -216,7 +217,10 @@ static void end(struct reader *r)
 	vec_fini(&r->found);
 }
 
-/* A reader_task (proc/read/reader.h): reads the names, in the child that reads. */
+/*
+ * Reads the names of threads. A reader_task (proc/read/reader.h), which runs in the child that
+ * reads.
+ */
 static ssize_t read_names(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();

@@ -15,7 +15,7 @@
 #include "base/vec.h"
 #include "layout.h"
 
-/* What the caller knows of a thread. */
+/* What the caller of py_thread_names() knows of a thread. */
 struct py_thread_id {
 	pid_t tid;   /* tid in krait's PID namespace */
 	uint64_t tp; /* the thread's thread pointer, from a sample */
@@ -26,7 +26,7 @@ struct py_thread_name {
 	 * the thread's ident in `threading`: pthread_self() = thread pointer + where->self_offset
 	 */
 	uint64_t ident;
-	pid_t tid;  /* tid in krait's PID namespace; 0: it wasn't found */
+	pid_t tid;  /* tid in krait's PID namespace; 0: the tid wasn't found */
 	char *name; /* the thread's name: UTF-8, one line (text.h), not empty */
 };
 

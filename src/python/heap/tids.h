@@ -20,8 +20,8 @@ _must_use_ int py_tids_read(struct py_tids *t, pid_t pid);
 void py_tids_fini(struct py_tids *t); /* a zeroed @t is fine */
 
 /*
- * Returns a thread's tid in krait's PID namespace; 0: there is no such thread. @native: what
- * gettid() returns in the thread.
+ * Returns a thread's tid in krait's PID namespace; 0: there is no such thread. @native: the number
+ * that gettid() returns in the thread.
  */
 pid_t py_tid_by_native(const struct py_tids *t, uint64_t native);
 

@@ -20,7 +20,7 @@ struct py_tstate {
 	uint64_t slot;
 	/* the thread state's thread_id: pthread_self() = thread pointer + where->self_offset */
 	uint64_t ident;
-	/* tid in krait's PID namespace; 0: it couldn't be found out, or there is no such thread */
+	/* tid in krait's PID namespace; 0: the tid wasn't found, or there is no such thread */
 	pid_t tid;
 };
 typedef VEC(struct py_tstate) py_tstates;

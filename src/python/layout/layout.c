@@ -118,7 +118,7 @@ static const struct py_layout layouts[] = {
 		.code_linetable = 112,
 	},
 	{
-		.version = 0x0308, /* in 3.8 code objects got co_posonlyargcount */
+		.version = 0x0308, /* since 3.8 code objects have co_posonlyargcount */
 		.can = CAN_3_8,
 		STATES_3_6,
 		STRINGS_3_6,
@@ -154,7 +154,7 @@ static const struct py_layout layouts[] = {
 		.code_linetable = 120,
 	},
 	{
-		/* in 3.10 f_lasti counts code units, and co_linetable replaces co_lnotab */
+		/* since 3.10 f_lasti counts code units, and co_linetable replaces co_lnotab */
 		.version = 0x030a,
 		.can = CAN_3_10,
 		STATES_3_6,
@@ -233,7 +233,7 @@ static const struct py_layout layouts[] = {
 		.tstate_exc_state = 256,
 		.tstate_root_cframe = 272,
 		.interp_gil = 384,
-		.tstate_gil = 24, /* PyThreadState._status in 3.12 */
+		.tstate_gil = 24, /* the offset of PyThreadState._status in 3.12 */
 		.gil_bit = 1 << 4,
 		.cframe_current_frame = 0,
 		.frame_code = 0,

@@ -101,7 +101,7 @@ static const struct order {
 	uint8_t gil_at, gil_after, gil_bit;
 	/* bytes from _status to the int that says whether the thread is attached */
 	uint8_t state_after;
-	bool copies; /* in a free-threaded build, each thread has copies of bytecode */
+	bool copies; /* whether each thread has copies of bytecode in a free-threaded build */
 } orders[] = {
 	{0x030d, ARRAY_SIZE(order_3_13), order_3_13, CAN_3_13, 2, M_thread_status, 0, 1 << 5, 8,
 	 false},
@@ -118,8 +118,8 @@ static const char *const names[] = {
 
 /* clang-format off */
 /*
- * Relations that hold in every build of every version since 3.13 (with GIL, free-threaded, debug):
- * a == b + delta.
+ * Relations between members, which hold in every build of every version since 3.13 (with GIL,
+ * free-threaded, debug): a == b + delta.
  */
 static const struct relation {
 	uint8_t a, b;
@@ -137,7 +137,7 @@ static const struct relation {
 	{ M_bytes_data, M_object_size, 16 },
 	{ M_str_state, M_object_size, 16 },
 	{ M_ascii_size, M_object_size, 24 },
-	/* PyCodeObject: co_flags, co_version and _co_firsttraceable follow from these members */
+	/* co_flags, co_version and _co_firsttraceable of PyCodeObject follow from these members */
 	{ M_co_argcount, M_object_size, 36 },
 	{ M_co_firstlineno, M_co_argcount, 16 },
 	{ M_co_localsplusnames, M_co_firstlineno, 28 },
@@ -155,7 +155,7 @@ static const struct relation {
 	{ M_frame_size, M_localsplus, 8 },
 };
 
-/* A member that must lie inside the structure of size .size, at a multiple of .align. */
+/* A member that must lie inside the structure whose size is .size, at a multiple of .align. */
 static const struct inside {
 	uint8_t member, size, align;
 } insides[] = {
@@ -453,7 +453,7 @@ static void derive(const struct order *order, const uint64_t *m, struct py_layou
 	/* previous and f_funcobj lie between f_executable and f_globals */
 	ret->frame_globals = ret->frame_code + 24;
 	ret->str_hash = ret->str_length + 8; /* the order is length, hash, state */
-	/* utf8_length and utf8 come before the data of a compact string */
+	/* utf8_length and utf8 come before the characters of a compact string */
 	ret->str_compact = ret->str_ascii + 16;
 	derive_gil(order, m, ret);
 	derive_parked(order, m, ret);

@@ -11,8 +11,8 @@
 #include "layout.h"
 
 /*
- * The layout of a release up to 3.12; since 3.13 the file's own _Py_DebugOffsets decide. @version
- * is major << 8 | minor, @patch the third number. NULL: not known.
+ * Returns the layout of a release up to 3.12; since 3.13 the file's own _Py_DebugOffsets decide.
+ * @version is major << 8 | minor, @patch the third number. NULL: not known.
  */
 const struct py_layout *py_layout_table(unsigned version, unsigned patch);
 
@@ -70,7 +70,10 @@ struct py_debug_offsets {
 	uint8_t gil; /* enum py_gil: what proves that a thread holds the GIL */
 };
 
-/* Reads *@ret from the first @n bytes of _PyRuntime; -ENOTSUP with a message: a check failed. */
+/*
+ * Reads *@ret from the first @n bytes of _PyRuntime. -ENOTSUP with a message: a check of the debug
+ * offsets failed.
+ */
 _must_use_ int py_debug_offsets(const uint8_t *runtime, size_t n, struct py_debug_offsets *ret);
 
 /*
@@ -85,8 +88,9 @@ void py_layout_trace_refs(struct py_layout *layout);
  */
 struct py_heap_row {
 	uint16_t version;
-	uint16_t ht_qualname, ht_cached_keys;	      /* fields of PyHeapTypeObject; 0 in 2.7 */
-	uint16_t func_code, func_dict, func_qualname; /* fields of PyFunctionObject */
+	/* offsets of fields of PyHeapTypeObject; 0 in 2.7 */
+	uint16_t ht_qualname, ht_cached_keys;
+	uint16_t func_code, func_dict, func_qualname; /* offsets of fields of PyFunctionObject */
 };
 
 /*

@@ -58,7 +58,10 @@ static void split(const char *s, struct parts *ret)
 	ret->at[ret->n] = s;
 }
 
-/* Returns the part of a name that follows its serial number; NULL: the name has no number. */
+/*
+ * Returns the part of a name that comes after its serial number; NULL: the name has no serial
+ * number.
+ */
 static const char *behind_number(const char *s)
 {
 	const char *name = s;

@@ -26,7 +26,10 @@ static size_t identifier(const char *s)
 	return n;
 }
 
-/* Is @s the path of a type, like "a::b::Class"? False for "a::_", where macros put their code. */
+/*
+ * Is @s the path of a type, like "a::b::Class"? The answer is no for "a::_", where macros put their
+ * code.
+ */
 static bool is_path(const char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -36,7 +39,8 @@ static bool is_path(const char *s, size_t n)
 }
 
 /*
- * Returns the type in "<a::Class>" or "<impl a::Class<T>>" that ends at @end. NULL: there is none.
+ * Returns the type in "<a::Class>" or "<impl a::Class<T>>" that ends at @end. NULL: no such type
+ * ends at @end.
  */
 static const char *type_in(const char *s, const char *end, size_t *n)
 {

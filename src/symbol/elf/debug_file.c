@@ -33,7 +33,7 @@ struct search {
 	struct elf_file *f;
 	uint8_t id[ELF_BUILD_ID_MAX];
 	size_t id_n; /* bytes of the build id; 0: the file has none */
-	/* name that .gnu_debuglink has; "": the file has no such section */
+	/* the file name that .gnu_debuglink has; "": the file has no .gnu_debuglink */
 	char link[NAME_MAX + 1];
 	uint32_t link_crc;
 	struct str *refused;
@@ -150,7 +150,10 @@ static int try_link(struct search *s, int root, const char *dir, bool beside)
 	return fd;
 }
 
-/* Reads .gnu_debuglink: a name without a directory, zeros up to a multiple of four, a CRC-32. */
+/*
+ * Reads .gnu_debuglink, which has a file name without a directory, zeros up to a multiple of four,
+ * and a CRC-32.
+ */
 static void read_link(struct search *s, int fd)
 {
 	char bytes[LINK_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Unpacks .gnu_debugdata: an ELF file that has only function symbols, compressed by xz. */
+/* Unpacks .gnu_debugdata, which is an ELF file that has only function symbols, compressed by xz. */
 #include "symbol/elf/debug_file.h"
 
 #include <lzma.h>
@@ -9,7 +9,7 @@
 #include "base/system/far.h"
 
 #define BLOCK_BYTES	(64u << 10)
-#define LZMA_MEMORY_MAX (80ull << 20) /* bytes that the decoder may take: xz -9 needs 65 MiB */
+#define LZMA_MEMORY_MAX (80ull << 20) /* how many bytes the decoder may take; xz -9 needs 65 MiB */
 
 struct unpack {
 	struct elf_section packed;

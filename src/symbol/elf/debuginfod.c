@@ -39,7 +39,7 @@ void debuginfod_reset(uint64_t ns)
 }
 #else
 
-/* Declarations of elfutils/debuginfod.h, unchanged since 0.179. */
+/* Declarations as in elfutils/debuginfod.h, where they are unchanged since 0.179. */
 struct debuginfod_client;
 typedef struct debuginfod_client *begin_fn(void);
 typedef int find_fn(struct debuginfod_client *c, const unsigned char *id, int n, char **path);
@@ -87,7 +87,7 @@ static bool begin(void)
 	return may;
 }
 
-/* Ends a fetch, whose result was @r. */
+/* Ends a fetch. @r: the result of the fetch. */
 static void end(int r)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);

@@ -14,9 +14,11 @@
 struct elf_names;
 
 struct elf_name {
-	/* the symbol's name as the file has it (mangled); valid as long as the struct elf_names */
+	/*
+	 * the symbol's name as the file has it (mangled); valid as long as the struct elf_names is
+	 */
 	const char *name;
-	uint64_t start, size; /* vaddr of the symbol, and size of the symbol; size 0: not known */
+	uint64_t start, size; /* vaddr and size of the symbol; size 0: not known */
 };
 
 /* The addresses of a function (vaddr), from the file's unwind information. */

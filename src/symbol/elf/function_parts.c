@@ -11,7 +11,7 @@
 #include "unwind/rows/rows.h"
 #include "unwind/x86/x86_insn.h"
 
-#define PIECE_MOST (1u << 20) /* the most bytes of a piece of code that are examined */
+#define PIECE_MOST (1u << 20) /* a piece of code with more bytes isn't examined */
 #define TOTAL_MOST (24u << 20)
 #define MARKS	   (1u << 20) /* number of entries of scan.marks, a power of two */
 #define PASSES	   32
@@ -47,7 +47,7 @@ struct scan {
 	 */
 	bool *is_part, *marks;
 	uint32_t *whose;
-	VEC(struct jump) jumps; /* jumps that lead into parts */
+	VEC(struct jump) jumps; /* jumps that lead into parts of functions */
 	uint8_t *bytes;
 };
 
@@ -80,7 +80,7 @@ static size_t find_parts(struct scan *s)
 	return n;
 }
 
-/* Returns the index of the part that begins at offset @key, or SIZE_MAX. */
+/* Returns the index of the part that begins at offset @key; SIZE_MAX: there is no such part. */
 static size_t part_at(const struct scan *s, uint64_t key)
 {
 	size_t i = key <= UINT32_MAX && s->marks[key % MARKS]

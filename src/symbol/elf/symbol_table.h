@@ -14,18 +14,18 @@
 #define SYMBOL_NAMES_MAX (256u << 20) /* the most bytes of all names together */
 /* the most bytes of one name; the rest of a longer name is replaced by "..." */
 #define SYMBOL_NAME_BYTES 8192
-/* the most bytes of names that are read to find their lengths */
+/* how many bytes of names are read at most to find the lengths of names */
 #define SYMBOLS_MEASURED (512u << 20)
 
 struct symbol_candidate {
 	uint64_t start;
-	const char *name; /* the symbol's name; borrowed until symbol_table_sort() */
+	const char *name; /* the symbol's name, which must stay valid until symbol_table_sort() */
 	uint32_t size;
 	uint16_t bytes; /* length of .name, at most SYMBOL_NAME_BYTES */
 	uint8_t under;	/* number of leading underscores, at most UINT8_MAX */
 	/*
-	 * rank of the symbol: of symbols that start at one address, the one with the lowest rank is
-	 * kept
+	 * rank of the symbol: of several symbols with the same start, the one with the lowest rank
+	 * is kept
 	 */
 	uint8_t rank;
 };
@@ -33,13 +33,15 @@ struct symbol_candidate {
 struct symbol {
 	uint64_t start;
 	uint32_t size, name;
-	/* index of the nearest symbol before this symbol that ends after this symbol */
+	/* index of the nearest symbol that starts before this symbol and ends after it */
 	uint32_t outer;
 };
 
 struct symbol_table {
 	VEC(struct symbol_candidate) candidates;
-	/* symbols, ascending by start; of symbols with the same start the best comes last */
+	/*
+	 * symbols in ascending order of start; of symbols with the same start the best comes last
+	 */
 	VEC(struct symbol) list;
 	struct str names;
 	size_t measured; /* how many bytes of names were read to find their lengths */

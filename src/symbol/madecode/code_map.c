@@ -143,8 +143,8 @@ static int push_part(struct code_map *ret, const struct code_range *e, uint64_t 
 }
 
 /*
- * Sets @ret to all of the new ranges @fresh, and the parts of @m's sorted ranges that they don't
- * cover. Both @fresh and @m are ascending.
+ * Sets @ret to all of the new ranges @fresh, and to those parts of @m's sorted ranges that aren't
+ * covered by @fresh. Both @fresh and @m are ascending.
  */
 static int overlay(const struct code_map *m, const struct code_map *fresh, struct code_map *ret)
 {

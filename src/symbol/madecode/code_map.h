@@ -32,8 +32,8 @@ struct code_map {
 void code_map_fini(struct code_map *m);
 
 /*
- * Adds a range. It covers ranges that were added before, where they overlap it. @size isn't 0, and
- * @start + @size doesn't wrap. 0 or -ENOMEM.
+ * Adds a range. Where it overlaps ranges that were added before, the new range covers them. @size
+ * mustn't be 0, and @start + @size mustn't wrap around. 0 or -ENOMEM.
  */
 _must_use_ int code_map_add(struct code_map *m, uint64_t start, uint64_t size, uint32_t name);
 

@@ -17,14 +17,15 @@
  * Limits of one reading, besides the thread's slice (base/work/slice.h). Files beyond a limit are
  * counted and left out. These are the oldest files, because a list begins with the latest file.
  */
-#define GDB_JIT_FILES_MAX    16384
-#define GDB_JIT_BYTES_MAX    (32u << 20) /* the most bytes of symbol tables and names */
-#define GDB_JIT_SECTIONS_MAX 4096	 /* the most sections of one file */
+#define GDB_JIT_FILES_MAX 16384
+/* the most bytes of symbol tables and names that one reading reads */
+#define GDB_JIT_BYTES_MAX    (32u << 20)
+#define GDB_JIT_SECTIONS_MAX 4096 /* the most sections of one file */
 
 struct gdb_jit;
 
 struct gdb_jit_stats {
-	size_t files, symbols; /* how many files, and symbols, are in use */
+	size_t files, symbols; /* how many files, and how many symbols, are in use */
 	size_t malformed;      /* how many files krait didn't understand */
 	size_t dropped;	       /* how many files were left out because of a limit */
 	/* how many sections were left out because they share addresses with another section */

@@ -12,7 +12,7 @@
 
 /* how many pieces of memory one request reads again; a file with more pieces counts as changed */
 #define PIECES_MOST 64
-/* the most bytes of one request; the largest table of sections fits */
+/* the most bytes that one request reads; the largest table of sections has fewer */
 #define BATCH_BYTES (320u << 10)
 
 struct batch {

@@ -25,7 +25,8 @@
 struct head {
 	struct entry entry;
 	Elf64_Ehdr elf;
-	Elf64_Shdr *sections; /* section headers of the file; NULL: the file isn't understood */
+	/* section headers of the file; NULL: krait doesn't understand the file */
+	Elf64_Shdr *sections;
 };
 
 void jit_file_put(struct file *f)

@@ -32,7 +32,7 @@ static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 	return jit_file_read(rd, at);
 }
 
-/* Adds .file, which was read, to the list of files. */
+/* Adds the file in .file, which has been read, to the list of files. */
 static int keep_file(struct reader *rd)
 {
 	struct file *f = rd->file;

@@ -13,7 +13,7 @@
 
 struct jitdump {
 	int fd; /* descriptor of the jitdump file; borrowed */
-	/* where in the file the next record begins; 0: the header wasn't read yet */
+	/* where in the file the next record begins; 0: the file's header wasn't read yet */
 	uint64_t offset;
 	/*
 	 * reading has ended, because a record's size makes no sense, or there are too many records

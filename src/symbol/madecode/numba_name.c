@@ -49,7 +49,7 @@ static void add_identifier(struct str *out, const char *text, size_t n)
 	}
 }
 
-/* Does @p begin with the ABI tag in which numba counts compilations? */
+/* Does @p begin with an ABI tag that has the number of a compilation? */
 static bool has_number(const char *p)
 {
 	size_t n;

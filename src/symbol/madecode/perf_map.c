@@ -17,8 +17,9 @@
 #include "symbol/madecode/jitdump.h"
 #include "symbol/text_line.h"
 
-#define LINE_BYTES  ((size_t)PERF_MAP_NAME_BYTES + 40)
-#define REFRESH_MAX (256u << 20) /* the most bytes of one refresh; the next refresh reads on */
+#define LINE_BYTES ((size_t)PERF_MAP_NAME_BYTES + 40)
+/* how many bytes one refresh reads at most; the next refresh reads on */
+#define REFRESH_MAX (256u << 20)
 #define BLOCK_BYTES (64u << 10)
 
 /*
@@ -29,7 +30,7 @@
 #define WORK_COPY  8
 
 struct perf_map {
-	int text;	 /* descriptor of perf-PID.map; -1: there is none */
+	int text;	 /* descriptor of perf-PID.map; -1: there is no such file */
 	uint64_t offset; /* how many bytes of the perf map have been read */
 	struct str line; /* the beginning of the perf map's last line, which isn't complete yet */
 	/* the jitdump, whose .fd this struct owns; -1: there is no jitdump */
@@ -197,8 +198,8 @@ static bool may_read_block(const struct perf_map *m, size_t entries_before)
 }
 
 /*
- * Reads from where the last reading stopped to the file's current @end. Stops when the map is full
- * or the thread's slice is used up.
+ * Reads the perf map from where the last reading stopped to its current @end. Stops when the map is
+ * full or the thread's slice is used up.
  */
 static int read_text(struct perf_map *m, uint64_t end)
 {
@@ -279,7 +280,7 @@ int perf_map_add_dump(struct perf_map *m, int fd)
 	return perf_map_refresh(m);
 }
 
-/* Reads from PROCDIR/status the ids that the process has in its own namespaces. */
+/* Reads from /proc/PID/status the ids that the process has in its own namespaces. */
 static int read_status(const struct proc *proc, struct proc_status *ret)
 {
 	int r = proc_status_read(proc->dirfd, "status", ret);

@@ -19,7 +19,7 @@ struct perf_map;
 
 struct perf_map_stats {
 	size_t entries;	  /* how many entries are in use */
-	size_t malformed; /* how many lines and records aren't entries */
+	size_t malformed; /* how many lines and records of the files aren't entries */
 	size_t dropped;	  /* how many entries were left out because of a limit */
 	bool unread;	  /* one of the two files has more bytes than were read */
 };

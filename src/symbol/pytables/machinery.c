@@ -55,7 +55,7 @@ static const char *const patterns[] = {
 	"_PyTier2Interpreter",
 	"_Py_EnterRecursive*",
 	"_Py_HandlePending",
-	"_TAIL_CALL_*", /* 3.14, if built with tail calls: a function for each opcode */
+	"_TAIL_CALL_*", /* a function for each opcode, in 3.14 and later if built with tail calls */
 	"PyEval_Eval*",
 	"PyFrame_BlockPop",
 	"PyFrame_BlockSetup",
@@ -72,7 +72,9 @@ static const char *const patterns[] = {
 	"_make_pending_calls",
 	"py_trampoline_evaluator", /* with -X perf, this function runs frames by trampolines */
 
-	/* In 3.11 and later, the evaluation loop rewrites its own instructions. */
+	/*
+	 * Functions by which, in 3.11 and later, the evaluation loop rewrites its own instructions.
+	 */
 	"_PyCode_Quicken",
 	"_PyCode_Warmup",
 	"_Py_Specialize_*",
@@ -82,7 +84,7 @@ static const char *const patterns[] = {
 	"specialize_*",
 	"unspecialize",
 
-	/* Functions that call an object, of whatever type. */
+	/* Functions that call an object of any type. */
 	"_PyCFunction_FastCall*",
 	"_PyCallMethodDescriptor*",
 	"_PyCFunction_Vectorcall*",
@@ -175,8 +177,8 @@ static const char *const patterns[] = {
 	"wrapperdescr_raw_call",
 
 	/*
-	 * Functions that lead from a type's C slot to the class's method, and from a method to a C
-	 * slot.
+	 * Functions that lead from a C slot of a type to a method of the class, or from a method to
+	 * a C slot.
 	 */
 	"_PyObject_SlotCompare",
 	"_Py_slot_tp_*",
@@ -255,7 +257,9 @@ static const char *const patterns[] = {
 	"gen_throw_current_exception",
 	"gen_try_set_executing",
 
-	/* Functions between the start of the program or thread and the first Python frame. */
+	/*
+	 * Functions that run between the start of the program or thread and its first Python frame.
+	 */
 	"_PyRun_*",
 	"_Py_UnixMain",
 	"_pymain_*",
@@ -314,9 +318,9 @@ static const char *const from_tables[] = {
 	"wrapper_descriptor.tp_call",
 };
 
-/* Names that match a pattern above, but aren't on the list. */
+/* Names that match a pattern of patterns[], but aren't functions of the interpreter's own. */
 static const char *const exceptions[] = {
-	"_PyFrame_GetLocals", /* locals() calls this function */
+	"_PyFrame_GetLocals", /* locals() calls _PyFrame_GetLocals(), so users want to see it */
 	"pymain_import_readline",
 	"pymain_init",
 	"pymain_free",
@@ -379,7 +383,7 @@ bool machinery_is_eval(const char *symbol, unsigned int major)
 
 bool machinery_is_import(const char *symbol)
 {
-	/* in this list, __import__ and exec are names from method_names.h */
+	/* in this list, __import__ and exec are names that come from method_names.h */
 	static const char *const imports[] = {
 		"PyImport_*",  "_PyEval_ImportFrom",   "_PyEval_ImportName*", "_PyEval_LazyImport*",
 		"_PyImport_*", "__import__",	       "builtin___import__*", "builtin_exec*",
@@ -392,10 +396,15 @@ bool machinery_is_import(const char *symbol)
 bool machinery_is_gc(const char *symbol)
 {
 	static const char *const entries[] = {
-		"PyGC_Collect",	       "_PyGC_Collect*",
-		"_Py_RunGC",	       "collect", /* the collector up to 3.11 */
-		"collect_generations", "collect_with_callback",
-		"gc_collect",	       "gc_collect_*",
+		"PyGC_Collect",
+		"_PyGC_Collect*",
+		/* the function `collect` is the garbage collector up to 3.11 */
+		"_Py_RunGC",
+		"collect",
+		"collect_generations",
+		"collect_with_callback",
+		"gc_collect",
+		"gc_collect_*",
 	};
 
 	return is_one_of(entries, ARRAY_SIZE(entries), symbol) || streq(symbol, "gc.collect");

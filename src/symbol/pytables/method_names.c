@@ -21,17 +21,21 @@
 #define NAMES_MAX 65536
 
 struct entry {
-	/* name of the function; finish_names() adds the name of its type or module in front */
+	/* name of the function; finish_names() puts the name of its type or module before it */
 	char *name;
-	/* the type or module that has the function: index in scan.owners + 1; 0: not known */
-	uint32_t owner;
-	bool shared; /* several owners have the function, so no owner's name is put before .name */
 	/*
-	 * Python code calls the function by .name, which is in a method table or is a type's name
+	 * the owner, a type or module that has the function: index in scan.owners + 1; 0: not known
+	 */
+	uint32_t owner;
+	/* whether several owners have the function, so that no owner's name is put before .name */
+	bool shared;
+	/*
+	 * whether Python code calls the function by .name, which is in a method table or is a
+	 * type's name
 	 */
 	bool method;
-	bool several; /* the function also has other names */
-	bool owned;   /* finish_names() has put the owner's name before .name */
+	bool several; /* whether the function also has other names */
+	bool owned;   /* whether finish_names() has put the owner's name before .name */
 };
 
 struct method_names {
@@ -52,7 +56,7 @@ struct scan {
 	VEC(char *) owners; /* names of types and modules; NULL: the name isn't known */
 	VEC(struct python_type) types;
 	struct map known_types;
-	bool old; /* the file is of Python 2.7 */
+	bool old; /* whether the file is of Python 2.7 */
 };
 
 /*

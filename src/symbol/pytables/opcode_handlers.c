@@ -16,7 +16,9 @@
 /* The most bytes of read-only data that are searched; python-build-standalone's 3.14 has 6 MiB. */
 #define CONSTANTS_MAX (32u << 20)
 
-/* How many different handlers a table has at least: 3.14 has 228; 29 unused opcodes share one. */
+/*
+ * How many different handlers a table must have: 3.14 has 228, and its 29 unused opcodes share one.
+ */
 #define MIN_DISTINCT 128
 #define MIN_SHARED   8
 
@@ -43,7 +45,7 @@ static int compare_words(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Counts different words of a table, and how often the most frequent one occurs. */
+/* Counts how many different words a table has, and how often it has the most frequent word. */
 static void count_words(const uint64_t words[static OPCODES], size_t *distinct, size_t *most)
 {
 	uint64_t sorted[OPCODES];

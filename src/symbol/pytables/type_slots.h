@@ -17,8 +17,8 @@ enum { SPEC_SLOTS = 24, SLOT_METHODS = 64, SLOT_MAX = 100 };
 
 struct python_type {
 	/*
-	 * address of the type; how many bytes longer than usual its header is (16 in a
-	 * free-threaded build, else 0); size of its objects (0: not known)
+	 * address of the type; by how many bytes its header is longer than usual (16 in a
+	 * free-threaded build, else 0); size of the type object (0: not known)
 	 */
 	uint64_t at, head, size;
 	char name[80]; /* the type's name, tp_name */
@@ -30,7 +30,7 @@ bool type_check(const struct python_data *d, uint64_t at, uint64_t head, char na
 /* Called for each function that is found. A result other than 0 ends the search and is returned. */
 typedef int type_slot_fn(void *arg, uint64_t start, const char *slot);
 
-/* Calls @fn for each function in the slots of a type. @old: Python 2. */
+/* Calls @fn for each function in the slots of a type. @old: the interpreter is Python 2. */
 int type_slots(const struct python_data *d, const struct python_type *t, bool old, type_slot_fn *fn,
 	       void *arg);
 

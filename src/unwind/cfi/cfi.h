@@ -18,11 +18,12 @@ struct cfi_reader {
 	bool bad;
 };
 
-/* reads a number of 1, 2, 4 or 8 bytes, little-endian */
+/* Reads a number of 1, 2, 4 or 8 bytes, little-endian. */
 uint64_t cfi_fixed(struct cfi_reader *r, size_t bytes);
 uint64_t cfi_uleb_slow(struct cfi_reader *r);
 int64_t cfi_sleb(struct cfi_reader *r);
-struct cfi_reader cfi_block(struct cfi_reader *r, uint64_t n); /* skips and returns @n bytes */
+/* Skips @n bytes, and returns a reader of these bytes. */
+struct cfi_reader cfi_block(struct cfi_reader *r, uint64_t n);
 
 static inline uint64_t cfi_uleb(struct cfi_reader *r)
 {
@@ -36,12 +37,12 @@ enum cfi_column { CFI_RA, CFI_FP, CFI_BX, CFI_SP, CFI_COLUMNS };
 struct cfi_arch {
 	/* DWARF number of each followed register; CFI_NONE: this machine has no such register */
 	uint8_t reg[CFI_COLUMNS];
-	/* on entry to a function the return address is in a register (aarch64) */
+	/* whether the return address is in a register on entry to a function (aarch64) */
 	bool ra_in_register;
-	bool ra_signing; /* opcode 0x2d means DW_CFA_AARCH64_negate_ra_state */
+	bool ra_signing; /* whether opcode 0x2d means DW_CFA_AARCH64_negate_ra_state */
 	/*
-	 * the tables may hold x86-64 expressions, as binutils writes them for PLTs and glibc for
-	 * signal frames
+	 * whether the tables may have x86-64 expressions, as binutils writes them for PLTs and
+	 * glibc for signal frames
 	 */
 	bool plt, ucontext;
 };
@@ -115,11 +116,11 @@ struct cfi_section {
 
 struct cfi_cie {
 	const char *broken; /* why this CIE can't be used, or NULL */
-	/* DW_EH_PE_* encoding of the addresses in FDEs that refer to this CIE */
+	/* DW_EH_PE_* encoding of addresses in the FDEs that refer to this CIE */
 	uint8_t encoding;
 	/*
-	 * the CIE's augmentation has 'z': FDEs have augmentation data, preceded by the size of
-	 * these data
+	 * whether the CIE's augmentation has 'z', so that FDEs have augmentation data, preceded by
+	 * their size
 	 */
 	bool sized;
 	bool signal;
@@ -132,7 +133,7 @@ struct cfi_fde {
 	/* addresses of the function's code; .end is exclusive, and above .start */
 	uint64_t start, end;
 	uint32_t cie;
-	/* offset in the section, and size, of the FDE's instructions */
+	/* offset and size of the FDE's instructions in the section */
 	uint32_t program, program_n;
 };
 
@@ -168,7 +169,7 @@ struct cfi_run {
 	uint64_t from, to, end;
 	/* why no rows are known for the rest of the function; NULL: rows are known */
 	const char *broken;
-	bool changed; /* the rules have changed since the caller set this to false */
+	bool changed; /* whether the rules have changed since the caller set this to false */
 	unsigned nested;
 	struct cfi_state st;
 	struct cfi_state saved[CFI_NESTED_MAX];

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The entries of .eh_frame and .debug_frame: CIEs, which many functions share, and FDEs, one for
- * each function. Layouts: LSB 5.0 core, section 10.6; DWARF 5, section 6.4.1.
+ * Reads the entries of .eh_frame and .debug_frame: CIEs, which many functions share, and FDEs, one
+ * for each function. Layouts: LSB 5.0 core, section 10.6; DWARF 5, section 6.4.1.
  */
 #include "unwind/cfi/cfi.h"
 
-#define CODE_ALIGN_MAX 64 /* the largest code alignment of a CIE: 1 on x86-64, 4 on aarch64 */
+/* the largest code alignment that a CIE may have; it is 1 on x86-64, 4 on aarch64 */
+#define CODE_ALIGN_MAX 64
 
 /*
  * Limits of CIEs. FDEs say where CIEs are, so CIEs of a hostile file may overlap: without limits,

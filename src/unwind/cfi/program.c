@@ -38,8 +38,8 @@ enum {
 };
 
 /*
- * Returns the column that keeps the rule of DWARF register @reg; CFI_COLUMNS: the register isn't
- * followed.
+ * Returns the column of the state that has the rule of DWARF register @reg; CFI_COLUMNS: krait
+ * doesn't follow that register.
  */
 static size_t column(const struct cfi_run *r, uint64_t reg)
 {

@@ -5,7 +5,10 @@
  */
 #include "unwind/cfi/cfi.h"
 
-/* DW_EH_PE_*: how an address is written (low four bits) and what the address is relative to. */
+/*
+ * DW_EH_PE_*: the low four bits say how an address is written, the others what the address is
+ * relative to.
+ */
 enum {
 	PE_ABSPTR = 0x00,
 	PE_ULEB128 = 0x01,
@@ -123,8 +126,8 @@ bool cfi_pointer(const struct cfi_section *section, struct cfi_reader *r, uint8_
 
 	if ((enc & 0xf0) != PE_ABSPTR && (enc & 0xf0) != PE_PCREL)
 		/*
-		 * krait doesn't support addresses that are indirect, or relative to anything but
-		 * themselves
+		 * krait doesn't support indirect addresses, nor addresses relative to anything but
+		 * their own place
 		 */
 		return false;
 	if (!cfi_value(r, enc, ret))

@@ -35,7 +35,7 @@ const struct cfi_arch *cfi_arch(enum elf_machine machine)
 	return machine == ELF_AARCH64 ? &aarch64 : &x86_64;
 }
 
-/* Reads DW_OP_breg<reg> <off>: register @reg plus @off. */
+/* Reads DW_OP_breg<reg> <off>, which is register @reg plus @off. */
 static bool read_breg(struct cfi_reader *e, uint8_t *reg, int32_t *off)
 {
 	uint8_t op = (uint8_t)cfi_fixed(e, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds an ELF file's call frame information. */
+/* Finds the section of an ELF file with call frame information. */
 #ifndef UNWIND_CFI_SECTION_H
 #define UNWIND_CFI_SECTION_H
 

@@ -37,7 +37,7 @@ static const uint8_t system_call[] = {0x0f, 0x05, /* syscall */ 0x48, 0x85,
 static const uint8_t musl_clone[] = {
 	0x0f, 0x05,	  /* syscall */
 	0x85, 0xc0,	  /* test %eax,%eax */
-	0x75, 0x0f,	  /* jne, to the return */
+	0x75, 0x0f,	  /* jne, which jumps to the return */
 	0x31, 0xed,	  /* xor %ebp,%ebp */
 	0x5f,		  /* pop %rdi */
 	0x41, 0xff, 0xd1, /* call *%r9 */
@@ -83,7 +83,7 @@ static bool is_branch_on(const struct gap *g, const uint8_t *at, uint32_t next, 
 		unwind_rows_find(g->rows, g->rows->base + (uint32_t)(next + imm));
 
 	if (!is_if_zero(at))
-		/* this branch is taken if the system call failed */
+		/* this branch is taken if the system call has failed */
 		return unwind_rule_is_start(to);
 	*begins = true;
 	return to && to->cfa == UNWIND_END;

@@ -19,7 +19,7 @@ static int add_gap(key_range_vec *ret, uint32_t start, uint32_t end)
 		       : 0;
 }
 
-/* Adds to @ret the parts of [start, end) that lie between functions. */
+/* Adds to @ret those parts of [start, end) that lie between functions. */
 static int add_gaps(const struct unwind_rows *rows, uint32_t start, uint32_t end,
 		    key_range_vec *ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The gaps: ranges of code that lie between the functions of call frame information. code_rows.c
- * analyses the code in the gaps.
+ * Finds gaps: ranges of code that lie between the functions which call frame information describes.
+ * code_rows.c analyses the code in the gaps.
  */
 #ifndef UNWIND_PROVE_CODE_GAPS_H
 #define UNWIND_PROVE_CODE_GAPS_H

@@ -33,7 +33,7 @@
  */
 #define BUDGET_LEAST 4096
 
-/* Functions that never return, as C, POSIX and the LSB say. */
+/* Functions that never return, according to C, POSIX and the LSB. */
 static const char *const no_return[] = {
 	"__stack_chk_fail", "abort",	     "exit",	"_exit",      "_Exit",
 	"quick_exit",	    "__assert_fail", "longjmp", "siglongjmp", "pthread_exit",

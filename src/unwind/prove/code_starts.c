@@ -6,7 +6,7 @@
 #include "elf/elf_sections.h"
 #include "unwind/x86/x86_insn.h"
 
-/* the most bytes of a function in which calls are searched for */
+/* a function with more bytes isn't searched for calls */
 #define CALLER_MOST	   (1u << 20)
 #define CALLERS_MOST_TOTAL (128u << 20)
 
@@ -99,7 +99,8 @@ static bool may_call(const struct starts *s, uint32_t start, const uint8_t *byte
 	for (uint32_t at = 0; at + 5 <= n; at++) {
 		int32_t by;
 
-		if ((bytes[at] & 0xfe) != 0xe8) /* only call (e8) and jmp (e9) lead to a function */
+		/* only the opcodes call (e8) and jmp (e9) lead to another function */
+		if ((bytes[at] & 0xfe) != 0xe8)
 			continue;
 		memcpy(&by, bytes + at + 1, sizeof(by));
 		if (is_within(s, start + at + 5 + (uint64_t)by))

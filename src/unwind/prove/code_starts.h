@@ -50,7 +50,7 @@ _must_use_ int code_starts(struct elf_file *f, const struct unwind_rows *rows,
 _must_use_ int code_starts_list(const uint64_t *vaddrs, size_t n, uint64_t base,
 				const key_range_vec *within, struct code_starts *ret);
 
-/* Points to the first offset in @v that isn't below @key, or to the end of @v. */
+/* Returns a pointer to the first offset in @v that isn't below @key, or to the end of @v. */
 const uint32_t *key_vec_from(const key_vec *v, uint32_t key);
 bool key_vec_has(const key_vec *v, uint32_t key);
 

@@ -47,9 +47,9 @@ struct look {
 	/* .last: the last call so far; .before: the call before .last */
 	struct call before, last;
 	bool ra_in_dx;
-	int64_t context; /* offset from the CFA, of the context with the return address; 0 = not
-			  * known */
-	bool lost;	 /* the values of registers aren't known any more */
+	/* offset, from the CFA, of the context that has the return address; 0: not known */
+	int64_t context;
+	bool lost; /* whether the values of registers have become unknown */
 };
 
 static bool is_leaving(const struct unwind_rule *u)
@@ -168,7 +168,10 @@ static void kept_rule(const struct look *l, const struct unwind_rule *usual,
 	ret->fp = ret->bx = UNWIND_LOST;
 }
 
-/* A part of a function: [.start, .behind) has .rule; [.behind, .end) becomes unknown. */
+/*
+ * A part of a function: code in [.start, .behind) gets .rule; code in [.behind, .end) gets
+ * UNWIND_UNKNOWN.
+ */
 struct part {
 	uint32_t start, behind, end;
 	struct unwind_rule rule;

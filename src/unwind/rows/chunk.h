@@ -35,7 +35,7 @@ void unwind_entries_number(struct unwind_entries *e, const uint32_t *number);
 
 struct unwind_tree_size {
 	size_t chunks;
-	uint32_t depth; /* how many levels of chunks */
+	uint32_t depth; /* how many levels of chunks the tree has */
 };
 /* Returns the size of the search tree over @n entries. */
 struct unwind_tree_size unwind_tree_size(size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Merges rows of two sources; see rows.h. */
+/* Adds new rows to a file's rows; see rows.h. */
 #include "unwind/rows/rows.h"
 
 #include "unwind/rows/rule_numbers.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Looks up rows; see rows.h. */
+/* Looks up the rule or the function at an address; see rows.h. */
 #include "unwind/rows/rows.h"
 
 #include <stdlib.h>

@@ -133,7 +133,7 @@ static bool visit(struct flow *f, uint32_t key, struct x86_insn *insn)
 	return true;
 }
 
-/* Returns where the next function begins, or the region ends. */
+/* Returns the offset where the next function begins, or where the region ends. */
 static uint32_t function_end(const struct flow *f)
 {
 	struct code_region *r = f->r;
@@ -176,8 +176,8 @@ static int add_targets(struct flow *f, const struct code_table *table, struct co
 }
 
 /*
- * Does the indirect jump at @jump lead to another function, after this function's frame was taken
- * down?
+ * Does the indirect jump at @jump lead to another function? It does if this function's frame was
+ * taken down before it.
  */
 static bool is_tail_jump(const struct flow *f, const struct code_run *run, uint32_t jump)
 {
@@ -186,7 +186,7 @@ static bool is_tail_jump(const struct flow *f, const struct code_run *run, uint3
 
 	if (!f->r->tail_jumps)
 		return false;
-	at += *at == 0x3e;	    /* skips the prefix notrack */
+	at += *at == 0x3e;	    /* skips the prefix notrack, if there is one */
 	at += (*at & 0xf0) == 0x40; /* REX */
 	/* the jump must be jmp *%reg, not a jump through memory */
 	if (at[0] != 0xff || (at[1] & 0xf8) != 0xe0)

@@ -13,7 +13,7 @@
 
 /* Bits of code_region.info that are set for the first byte of an instruction. */
 enum {
-	LEN = 0x0f,	/* the instruction's length; 0 = not decoded */
+	LEN = 0x0f,	/* the instruction's length; 0: no instruction was decoded */
 	VISITED = 0x10, /* this instruction belongs to the function that is analysed now */
 	LEADER = 0x20,	/* a jump of the function that is analysed now leads to this instruction */
 	TOUCHES = 0x40, /* the instruction changes the state of registers or stack */
@@ -45,7 +45,8 @@ struct code_block {
 	uint32_t first, n;
 	bool known, queued;
 	/*
-	 * this block, or a block that comes after it, leaves the function with the stack balanced
+	 * whether this block, or a block that comes after it, leaves the function with the stack
+	 * balanced
 	 */
 	bool exits;
 	struct code_state st;
@@ -56,9 +57,10 @@ struct flow {
 	uint32_t start;
 	bool guess;
 	const char *why;
-	/* registers that don't have the caller's value at some end of the function */
+	/* registers that don't have the caller's value at one of the function's ends */
 	uint16_t lost;
-	uint32_t leaders; /* how many bytes have LEADER; there can't be more .blocks */
+	/* how many bytes have the bit LEADER; there are at most as many .blocks */
+	uint32_t leaders;
 	VEC(uint32_t) todo;
 	VEC(struct code_run) runs;
 	VEC(struct code_switch) switches;

@@ -10,8 +10,8 @@
 #include "unwind/x86/x86_discover.h"
 
 /*
- * How often spread_exits() goes through the blocks. Code that reaches the end only by more backward
- * jumps isn't proven.
+ * How often spread_exits() goes through the blocks at most. If code reaches the end only by a
+ * longer chain of backward jumps, its rules aren't proven.
  */
 #define PASSES 64
 
@@ -273,7 +273,7 @@ int code_flow_visit(struct code_region *r, uint32_t start, bool guess, code_visi
 
 struct function_ranges {
 	unwind_range_vec *all;
-	size_t first; /* index of the first range that belongs to this function */
+	size_t first; /* index of the first range in .ret that belongs to this function */
 };
 
 static int add_range(const struct code_visit *v, void *arg)

@@ -25,25 +25,26 @@ enum x86_reg {
 	X86_R11,
 	X86_REGS = 16,
 	/*
-	 * no register; as .base: an address that is absolute, relative to rip, in another segment,
-	 * or 32 bits wide
+	 * no register; as .base also an address that is absolute, relative to rip, in another
+	 * segment, or 32 bits wide
 	 */
 	X86_NO_REG = 16,
 };
 
 enum x86_kind {
-	X86_PLAIN,  /* changes the registers in .writes, and .stores bytes at .base, nothing else */
+	/* only changes the registers in .writes, and writes .stores bytes to memory at .base */
+	X86_PLAIN,
 	X86_RET,    /* a return that pops no arguments */
 	X86_TRAP,   /* ud2, hlt, int3: execution doesn't go on after the instruction */
 	X86_JUMP,   /* jumps to .target */
 	X86_BRANCH, /* jumps to .target, or goes on to the next instruction */
 	X86_CALL,   /* calls .target */
-	/* jumps to the address in a word at a fixed address, which leads to another function */
+	/* jumps to another function, whose address is in a word at a fixed address */
 	X86_JUMP_GOT,
 	X86_JUMP_ANY, /* jumps to any address, as from a table */
 	X86_CALL_ANY,
-	X86_PUSH, /* pushes .reg; X86_NO_REG: something else than a register */
-	X86_POP,  /* pops into .reg; X86_NO_REG: into the flags */
+	X86_PUSH, /* pushes .reg; X86_NO_REG: pushes something else than a register */
+	X86_POP,  /* pops into .reg; X86_NO_REG: pops into the flags */
 	X86_LEAVE,
 	/* X86_MOVE and all kinds that follow it work on 64 bits. */
 	X86_MOVE,     /* .reg = .from */
@@ -62,8 +63,7 @@ struct x86_insn {
 	uint8_t kind; /* enum x86_kind: what the instruction does */
 	uint8_t reg, from;
 	/*
-	 * base register of the operand in memory; X86_NO_REG also if the operand has an index
-	 * register
+	 * base register of the operand in memory; if the operand has an index register, X86_NO_REG
 	 */
 	uint8_t base;
 	/* with X86_PLAIN: how many bytes the instruction writes to its operand in memory */

@@ -30,12 +30,12 @@ static const uint32_t one_byte[256] = {
 	[0x50 ... 0x57] = W(X86_SP), [0x58 ... 0x5f] = X86_W_LOW | W(X86_SP),
 	[0x60 ... 0x62] = BAD, [0x63] = REG, [0x64 ... 0x67] = BAD,
 	[0x68] = IZ | W(X86_SP), [0x69] = REG | IZ, [0x6a] = I8 | W(X86_SP), [0x6b] = REG | I8,
-	[0x6c ... 0x6f] = BAD, /* ins and outs, which programs don't execute */
+	[0x6c ... 0x6f] = BAD, /* ins and outs, which ordinary programs don't execute */
 	[0x70 ... 0x7f] = I8,
 	[0x80] = RM8 | I8, [0x81] = RM | IZ, [0x82] = BAD, [0x83] = RM | I8,
 	[0x84 ... 0x85] = M, [0x86] = RM8 | REG8, [0x87] = RM | REG,
 	[0x88] = RM8, [0x89] = RM, [0x8a] = REG8, [0x8b] = REG,
-	/* moves from and to segment registers; pop to memory */
+	/* these move from and to segment registers, or pop to memory */
 	[0x8c] = RM, [0x8d] = REG, [0x8e ... 0x8f] = BAD,
 	[0x90] = X86_W_LOW, [0x91 ... 0x97] = X86_W_LOW | W(X86_AX),
 	[0x98] = W(X86_AX), [0x99] = W(X86_DX), [0x9a] = BAD, [0x9b] = 0,
@@ -251,7 +251,7 @@ static uint32_t groups_0f(const struct x86_decode *d, uint32_t flags)
 		return group7(d);
 	case 0x1e: /* hints that do nothing, except rdssp, which writes a register */
 		return d->rep == 0xf3 && d->mod == 3 && d->ext == 1 ? RM : flags;
-	case 0xae: /* rdfsbase, rdgsbase; programs don't use wrfsbase */
+	case 0xae: /* rdfsbase and rdgsbase; ordinary programs don't use wrfsbase */
 		if (d->mod != 3 || !d->rep || (d->rep == 0xf3 && d->ext == 5)) /* incssp */
 			return flags;
 		return d->rep == 0xf3 && d->ext < 2 ? RM : BAD;
@@ -268,7 +268,8 @@ static uint32_t groups(const struct x86_decode *d, uint32_t flags)
 {
 	switch (d->op) {
 	case 0x80 ... 0x83:
-		return d->ext == 7 ? flags & ~X86_W_RM : flags; /* cmp writes no operand */
+		/* cmp doesn't write to its operands */
+		return d->ext == 7 ? flags & ~X86_W_RM : flags;
 	case 0x8f:
 		return BAD;
 	case 0xc6:

@@ -19,7 +19,8 @@ struct x86_decode {
 	uint8_t rep; /* prefix REP or REPNE: 0xf3 or 0xf2; 0 = neither */
 	uint8_t rex; /* REX prefix, with the bits W 8, R 4, X 2, B 1; 0: no REX prefix */
 	uint8_t form, map, op, vvvv;
-	uint8_t mod, reg, rm, ext; /* fields of ModRM; .ext is .reg without the fourth bit */
+	/* fields of the ModRM byte; .ext is .reg without the bit that a prefix adds */
+	uint8_t mod, reg, rm, ext;
 	uint8_t base;
 	bool rip;
 	unsigned disp_bytes;
@@ -37,10 +38,12 @@ enum {
 	X86_MOFFS = 1 << 5,
 	X86_BAD = 1 << 6,
 	X86_BYTE = 1 << 7, /* the operand is a byte: without REX, registers 4 to 7 are ah to bh */
-	X86_W_RM = 1 << 8, /* changes the operand ModRM.rm if that is a register */
+	/* flag: the instruction changes the operand ModRM.rm if that is a register */
+	X86_W_RM = 1 << 8,
 	X86_W_REG = 1 << 9,
 	X86_W_VVVV = 1 << 10,
-	X86_W_LOW = 1 << 11, /* changes the register that the opcode's low three bits name */
+	/* flag: the instruction changes the register that the opcode's low three bits name */
+	X86_W_LOW = 1 << 11,
 	X86_IMM16 = 1 << 12,
 	/* number of the first bit of X86_W(), which has one bit for each register */
 	X86_W_SHIFT = 16,

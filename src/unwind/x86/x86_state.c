@@ -9,7 +9,7 @@
 #include "unwind/x86/x86_state.h"
 
 #define WORD	  8
-#define RED_ZONE  128 /* how many bytes below rsp signal handlers leave alone (psABI, 3.2.2) */
+#define RED_ZONE  128 /* signal handlers don't use this many bytes below rsp (psABI, 3.2.2) */
 #define FRAME_MAX (64 << 20)
 #define CALLER_SAVED                                                                               \
 	(1 << X86_AX | 1 << X86_CX | 1 << X86_DX | 1 << X86_SI | 1 << X86_DI | 1 << X86_R8 |       \
@@ -225,7 +225,8 @@ static void step(struct code_state *st, const struct x86_insn *insn, uint32_t ke
 		 * a call of the instruction right after it only pushes that instruction's address
 		 */
 		return insn->imm ? call(st) : push(st, any);
-	case X86_RET: /* judge_end() of x86_flow.c checks the state at a return */
+	/* returns need nothing: judge_end() of x86_flow.c checks the state at a return */
+	case X86_RET:
 		return;
 	case X86_CALL_ANY:
 		return call(st);

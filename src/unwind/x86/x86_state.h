@@ -13,7 +13,7 @@
 enum code_kind {
 	CODE_ANY,   /* nothing is known of the value */
 	CODE_ENTRY, /* the value that rbx or rbp (.base) had in the caller */
-	CODE_CFA,   /* the value is CFA + .off; the CFA is rsp before the call */
+	CODE_CFA,   /* the value is CFA + .off, where the CFA is the value of rsp before the call */
 	/*
 	 * the value is .off plus the stack pointer that the instruction at offset .base set, in a
 	 * function that realigns its stack or calls alloca()
@@ -29,7 +29,7 @@ struct code_value {
 
 /* A word of the stack whose value is known. */
 struct code_slot {
-	struct code_value at; /* where the word lies: a value of kind CODE_CFA or CODE_BASE */
+	struct code_value at; /* the place of the word: a value of kind CODE_CFA or CODE_BASE */
 	struct code_value value;
 };
 
@@ -40,7 +40,7 @@ struct code_slot {
 #define CODE_SLOTS 6
 
 struct code_state {
-	/* values of the registers, by number; that of rsp is never CODE_ANY */
+	/* values of the registers, by register number; the value of rsp is never CODE_ANY */
 	struct code_value reg[X86_REGS];
 	struct code_slot slot[CODE_SLOTS];
 	uint32_t slots;

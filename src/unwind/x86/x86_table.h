@@ -9,10 +9,14 @@
 
 #include "base/util.h"
 
-#define CODE_TABLE_MOST 1024u /* how many entries of a jump table are read at most */
+#define CODE_TABLE_MOST 1024u /* the most entries of a jump table that are read */
 
 struct code_table {
-	int64_t at; /* offset of the first entry (address - rows' base); below 0: before the code */
+	/*
+	 * offset of the table's first entry (address - rows' base); negative: the table lies before
+	 * the code
+	 */
+	int64_t at;
 	uint32_t bound; /* number of the table's entries; 0: not known */
 	/*
 	 * offset of the first instruction that computes the jump's address. No jump may lead into
