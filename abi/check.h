@@ -66,7 +66,7 @@ static inline __attribute__((always_inline)) __u64 check_hashed(__u64 h, __u64 l
 /*
  * Adds an entry of the dynamic section of a library to @h, the value that identifies the build of
  * the library. Only offsets of names and sizes of tables are added: they differ from build to
- * build. Entries that the loader relocates in place are left out (glibc adds the bias to the
+ * build. Entries whose value the loader changes are left out (glibc adds the load bias to the
  * addresses of tables).
  */
 static inline __attribute__((always_inline)) __u64 check_dynamic(__u64 h, __u64 tag, __u64 value)

@@ -2,7 +2,8 @@
 /*
  * How one build of CPython lays out the structures that the walker reads. One X-macro list is the
  * only place where an offset has a name. The struct, the tables per version, the header test and
- * `krait doctor` expand from it. Included by BPF and by user space (fixed-width types only).
+ * `krait doctor` expand the list. BPF programs and user space include this file, so it has only
+ * fixed-width types.
  */
 #ifndef ABI_LAYOUT_H
 #define ABI_LAYOUT_H

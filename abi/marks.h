@@ -91,9 +91,9 @@
 #define NATIVE_WORDS_OF "native stack: "
 
 /*
- * How the unwinding of a native stack ended: X(NAME, words, sentence). After the outcomes from LATE
- * on, which mean that the unwinding broke off, the stack gets the mark INCOMPLETE. The last outcome
- * is given only by user space, when it merges native and Python frames.
+ * How the unwinding of a native stack ended: X(NAME, words, sentence). The outcomes from LATE on
+ * mean that the unwinding broke off, so the stack gets the mark INCOMPLETE. Only user space gives
+ * the last outcome, when it merges native and Python frames.
  */
 #define NATIVE_OUTCOMES(X)                                                                         \
 	X(NONE, "not asked for",                                                                   \

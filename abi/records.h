@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel programs send to user space (records in the rings) and get back (map values).
- * Fixed-width fields, sizes asserted. Times are CLOCK_MONOTONIC nanoseconds. tgid and tid are those
- * of krait's own PID namespace.
+ * What the kernel programs send to user space (records in the rings) and get back (map values). All
+ * fields have fixed widths. Times are CLOCK_MONOTONIC nanoseconds. tgid and tid are those of
+ * krait's own PID namespace.
  */
 #ifndef ABI_RECORDS_H
 #define ABI_RECORDS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the kernel knows of a thread that isn't running, read at one moment. bpf/events/tasks.bpf.c
- * reads it through a task iterator (kernel 5.8+). Numbers are those of krait's own PID namespace.
+ * What the kernel knows, at one moment, of a thread that isn't running. bpf/events/tasks.bpf.c
+ * reads this through a task iterator (kernel 5.8+). Numbers of processes and threads are those of
+ * krait's own PID namespace.
  */
 #ifndef ABI_TASK_H
 #define ABI_TASK_H

@@ -95,7 +95,8 @@ struct unwind_chunk {
 
 /*
  * Chunks in one slab (2 MiB). The number of a chunk is slab * UNWIND_SLAB_CHUNKS + index. Smaller
- * slabs would cost time: putting one into the map of maps waits for all running programs (12 ms).
+ * slabs would cost more time, because putting a slab into the map of maps waits for all running
+ * programs (12 ms).
  */
 #define UNWIND_SLAB_CHUNKS	512
 

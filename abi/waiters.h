@@ -34,8 +34,9 @@ struct gil_count {
 #define GIL_ONE	  (1ull << 48)
 #define GIL_SHIFT 10 /* a unit is 1.024 us */
 /*
- * The value with which a sum begins, in units. It isn't 0, because the clocks of two CPUs may
- * differ a little. So a sum may be a little too small when it is read, but it mustn't be below 0.
+ * The value with which a sum of waiting times begins, in units of 1.024 us. It isn't 0, because the
+ * clocks of two CPUs may differ a little. So a sum may be a little too small when it is read, but
+ * it mustn't be below 0.
  */
 #define GIL_FIRST (1ull << 20)
 

@@ -24,9 +24,9 @@ enum wait_phase {
 struct wait_site {
 	__u32 site; /* hash of the site's system call and argument; 0: the entry is free */
 	/*
-	 * .recent: number of waits in the site's present window, which ends once these waits have
-	 * taken WAIT_WINDOW_NS in all. .before: number of waits in the preceding window. .recent_ns
-	 * and .before_ns: how long the waits of each window took
+	 * .recent is the number of waits in the site's present window, which ends once these waits
+	 * have taken WAIT_WINDOW_NS in all. .before is the number of waits in the window before it.
+	 * .recent_ns and .before_ns are how long the waits of these two windows took.
 	 */
 	__u32 recent, before;
 	__u32 reserved;
@@ -71,9 +71,9 @@ struct wait_entry {
 	__u64 start_ns, task;
 	__u64 over_ns; /* when the thread got a CPU again, if .phase is WAIT_IS_OVER */
 	/*
-	 * When the thread last left a CPU, to wait or not: .left_ns is CLOCK_MONOTONIC then,
-	 * .clock_ns the scheduler's clock (only differences between its times mean anything),
-	 * .cpu_ns the thread's CPU time, .delay_ns its sched_info.run_delay.
+	 * Values at the moment when the thread last left a CPU, to wait or not: .left_ns is
+	 * CLOCK_MONOTONIC, .clock_ns the scheduler's clock (of which only differences mean
+	 * anything), .cpu_ns the thread's CPU time, .delay_ns its sched_info.run_delay.
 	 */
 	__u64 left_ns, clock_ns, cpu_ns, delay_ns;
 	/* how long the thread was away from the CPU in its last wait, by the scheduler's clock */

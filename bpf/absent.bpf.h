@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Reports memory that a walk couldn't read. User space gets the record at once and brings the
- * memory in, so that the next samples are complete. The records of a process are limited, because
- * its memory may be paged out again and again.
+ * memory in, so that the next samples are complete. The number of records per process is limited,
+ * because its memory may be paged out again and again.
  */
 #ifndef BPF_ABSENT_H
 #define BPF_ABSENT_H

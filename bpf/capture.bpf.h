@@ -54,9 +54,9 @@ enum extent {
 };
 
 /*
- * Does the process still use its parent's memory? After vfork(), execve() lets the parent run on
- * (fs/exec.c, exec_mm_release()) a moment before the child gets its own memory. The check costs a
- * few reads, in young processes only.
+ * Does the process still use its parent's memory? After vfork(), execve() in the child lets the
+ * parent run on (fs/exec.c, exec_mm_release()) a moment before the child gets memory of its own.
+ * This check costs a few reads, and only in young processes.
  */
 walk_inline bool is_in_parents_memory(struct task_struct *task)
 {
@@ -130,7 +130,7 @@ walk_inline enum extent extent_of(struct walk *w, const struct proc_entry *p)
 /*
  * Returns the extent for a thread whose memory can't be used, and sets w->outcome as extent_of()
  * does. Either the thread is in do_exit() and may have no memory any more, or the memory is that of
- * its parent. No sample is recorded if nothing is known of the process.
+ * its parent. If nothing is known of the process, no sample is recorded (EXTENT_NOTHING).
  */
 walk_inline enum extent extent_without_memory(struct walk *w, struct task_struct *task)
 {

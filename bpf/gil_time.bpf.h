@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Measures how long threads wait for each GIL, and for which thread (docs/decisions/0024). The
- * program that runs at each task switch counts the threads that wait for a GIL. A sample of the
- * GIL's holder carries the time of all threads that wait at that moment. While the holder has no
- * CPU, it has no samples. So the sum of all waiting times is read when the holder leaves the CPU
- * and when it gets one again.
+ * Measures how long threads wait for each GIL, and which thread holds it meanwhile
+ * (docs/decisions/0024). The program that runs at each task switch counts the threads that wait for
+ * a GIL. A sample of the GIL's holder carries the time of all threads that wait at that moment.
+ * While the holder has no CPU, it has no samples. So the sum of all waiting times is read when the
+ * holder leaves the CPU and when it gets a CPU again.
  */
 #ifndef BPF_GIL_TIME_H
 #define BPF_GIL_TIME_H
@@ -45,7 +45,7 @@ walk_inline struct gil_now gil_now_of(const struct gil_count *c)
  * Returns the slot of process @tgid in which waits for the GIL at @wait are counted; GIL_SLOTS:
  * there is none. If the GIL has no slot and @makes is set, it gets an unused slot or, if there is
  * none, the slot of a GIL for which nobody waits. (If two threads take the same slot at the same
- * time, their own process's counts may lack waits.)
+ * time, some waits of their process may not be counted.)
  */
 walk_global __u32 gil_slot(__u32 tgid, __u64 wait, __u32 makes)
 {
@@ -229,8 +229,8 @@ walk_global int note_gil(__u32 slot)
 
 /*
  * While a thread sleeps and holds the GIL, other threads may wait for the GIL. The record of the
- * sleep says how long they waited. If the record hasn't been sent after this time, the thread's
- * next sample says how long they waited.
+ * sleep says how long they waited. If that record isn't sent within SLEPT_NS, the thread's next
+ * sample says how long they waited.
  */
 #define SLEPT_NS 1000000000ull
 

@@ -43,9 +43,9 @@ __u64 source_weight[ABI_MAX_SOURCES];
 bool armed;
 
 /*
- * How long the longest sample so far took, and how many samples took longer than SAMPLE_NS. These
- * include samples during which the host of a virtual machine took the CPU away. CPUs that write at
- * the same time may lose an update.
+ * How long the longest sample so far took, and how many samples took longer than SAMPLE_NS. The
+ * numbers include samples during which the host of a virtual machine took the CPU away. CPUs that
+ * write at the same time may lose an update.
  */
 __u64 longest_ns, long_samples;
 

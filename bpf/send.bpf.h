@@ -15,7 +15,7 @@
 /*
  * Functions that each program with the walkers defines for itself; see the seam in state.bpf.h.
  * send_bytes() returns 0 if the ring accepted the record. code_seen(id) tells whether code_mark(id)
- * was called before; stack_seen() and stack_mark() likewise.
+ * was called before, stack_seen(id) whether stack_mark(id) was.
  */
 walk_inline long send_bytes(const void *data, __u64 n);
 walk_inline bool code_seen(__u64 key);
@@ -26,7 +26,7 @@ walk_inline void stack_mark(__u64 id);
 /*
  * Appends text @which (enum code_text) of the code object in w->object to the staging buffer, and
  * describes the text in the record's head. If the text can't be read, or SEND_BUDGET is spent,
- * .bytes there is 0, and user space reads the text later.
+ * .bytes in the head is 0, and user space reads the text later.
  */
 walk_global int copy_text(__u32 slot, __u32 which)
 {

@@ -18,8 +18,8 @@
  * can start the other. But an NMI may run a perf program meanwhile (capture() then takes no
  * sample), and the thread that leaves the CPU may be in the middle of a fexit program. SLOT_TASK:
  * fexit programs, which run in the context of a thread. They can't migrate meanwhile, but where the
- * kernel is preemptible, another thread can run in the middle of a walk. If that thread meets the
- * same program, the kernel itself skips it (recursion_misses).
+ * kernel is preemptible, another thread can run in the middle of a walk. If that thread comes to
+ * the same program, the kernel itself skips the program (recursion_misses).
  *
  * User space makes only as many slots, from the first on, as the loaded programs need. So slots
  * that are always needed come first.

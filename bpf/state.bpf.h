@@ -5,8 +5,8 @@
  * seam). Walk state lies in a per-CPU map value. The verifier treats values loaded from a map as
  * unknown, so it verifies the code for one frame once, however deep a stack is. Groups of frames
  * are walked by global functions, whose arguments are scalars (5.10 allows no others). The same
- * walkers are compiled for the host (tests/host). There the functions of the seam read a memory
- * image or a live process.
+ * walkers are compiled for the host (tests/host). On the host, the functions of the seam read a
+ * memory image or a live process.
  */
 #ifndef BPF_STATE_H
 #define BPF_STATE_H
@@ -103,7 +103,8 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
  * object takes as long. From PROVE_LEAST frames or HASH_LEAST bytes on, proving may take PROVE_NS.
  * The time for reading frames isn't part of PROVE_NS: on a busy machine reading alone takes 0.3 ms,
  * and deep stacks would lack their outermost functions. Sending ends SEND_NS after the sample's
- * beginning. A sample proves and sends up to the _LEAST numbers however long that takes.
+ * beginning. Up to PROVE_LEAST, HASH_LEAST and SEND_LEAST, a sample proves and sends however long
+ * that takes.
  */
 #define SAMPLE_NS   500000
 #define PROVE_LEAST 192 /* for up to this many frames, the time of proving isn't limited */

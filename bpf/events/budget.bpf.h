@@ -28,8 +28,8 @@ __u64 wait_period_ns;
 __u64 wait_adjusted_ns, wait_spent_ns;
 /*
  * How far the budget is overdrawn by bursts: time spent beyond the budget while all stacks were
- * taken, minus time of the budget that wasn't used later. At most the budget of BURST_S may be
- * overdrawn. So a short burst of waits, such as a program's start, is recorded whole.
+ * taken, minus time of the budget that wasn't used later. It may be overdrawn by at most the budget
+ * of BURST_S seconds. So a short burst of waits, such as a program's start, is recorded whole.
  */
 __u64 wait_burst_ns;
 #define BURST_S	  10
@@ -110,8 +110,8 @@ walk_inline void adjust_period(__u64 now)
 
 /*
  * Finds the entry of the wait's site (a system call with the descriptor or lock that it waits for).
- * The low 8 bits of a futex's address don't count. If both entries that the site may have belong to
- * other sites, the site shares one of them.
+ * The low 8 bits of a futex's address don't count. A site may have one of two entries. If both
+ * belong to other sites, the site shares one of them.
  */
 walk_inline void find_site(struct wait_entry *e, const struct call *call)
 {

@@ -14,9 +14,9 @@
 #include "events/switch.bpf.h"
 
 /*
- * Returns the time that had been stolen from the current thread's CPU when the thread got it. @e:
- * the thread's entry; NULL: it has none. If that time isn't known, the present time is read from
- * the clocks of the run queue, though another CPU may change them at that moment.
+ * Returns the time that had been stolen from the current thread's CPU when the thread got it. @e is
+ * the thread's entry, NULL if the thread has none. If that time isn't known, the present time is
+ * read from the clocks of the run queue, though another CPU may change them at that moment.
  */
 walk_inline __u64 stolen_before(const struct task_struct *task, const struct wait_entry *e)
 {

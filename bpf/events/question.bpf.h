@@ -9,10 +9,10 @@
 #include "process/proc.bpf.h"
 
 /*
- * User space runs this program with BPF_PROG_TEST_RUN; it is attached to nothing. @args has
- * rec_proc.task, and .start_ns and .exec_id of the process's key. Returns how many pages of code
- * the process maps; 0: not known. If the process has ended, the memory at rec_proc.task may be
- * another task's: start time and exec_id show that.
+ * User space runs this program with BPF_PROG_TEST_RUN; the program isn't attached to any event.
+ * @args has rec_proc.task, and .start_ns and .exec_id of the process's key. Returns how many pages
+ * of code the process maps; 0: not known. If the process has ended, the memory at rec_proc.task may
+ * be another task's: start time and exec_id show that.
  */
 SEC("raw_tp/question")
 int on_question(__u64 *args)

@@ -191,9 +191,9 @@ walk_inline bool has_record(struct wait_entry *e)
 }
 
 /*
- * Sends what no record has yet of the waits of thread @tid at site @i: how long they took
- * (.owed_ns) and, with the GIL's site, the thread's times with the GIL. The record has the stack
- * that was taken last.
+ * Sends those times of the waits of thread @tid at site @i that no record has yet: how long the
+ * waits took (.owed_ns) and, with the GIL's site, the thread's times with the GIL. The record has
+ * the stack that was taken last.
  */
 walk_global int send_site(__u32 tid, __u32 i)
 {
@@ -277,8 +277,8 @@ static const struct wait_entry no_wait = {.call = CALL_RESTART, .wait.call = -1}
 
 /*
  * Returns true if the current thread, of the process image @key, gets an entry. A thread that waits
- * now gets one: then its stack is taken, which shows whether its process is recorded. Any other
- * thread gets an entry only if its process is known to be recorded.
+ * now gets an entry: its stack is then taken, which shows whether its process is recorded. Any
+ * other thread gets an entry only if its process is known to be recorded.
  */
 walk_inline bool is_to_be_met(struct task_struct *task, const struct proc_key *key, bool waits_now)
 {
@@ -314,7 +314,7 @@ walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits
 }
 
 /*
- * The stack of the wait that thread @tid, the current one, begins couldn't be taken. The wait's
+ * Called if thread @tid, the current one, begins a wait whose stack couldn't be taken. The wait's
  * time goes to the thread's next stack, or to its last one. If the process isn't recorded, sends
  * what the entry has if it was recorded until now, deletes the thread's entry and returns 1.
  */

@@ -11,7 +11,7 @@
 /*
  * Remembers the unwind row of the code at .pc. The row holds as long as the version of the mappings
  * is .version. (Rules never change.) Once a second, when the epoch changes, the row is looked up
- * again: that marks the row's table as used.
+ * again, because only looking it up marks its table as used.
  */
 struct native_memo {
 	__u64 pc;

@@ -26,8 +26,8 @@ walk_inline bool space_holds(const struct unwind_space *s, const struct unwind_s
 		return true;
 	/*
 	 * The mappings were read before the process's first sample, when its complete key wasn't
-	 * known. The tgid is enough then: a proc_entry has the slot of these mappings only if they
-	 * were read from its image.
+	 * known. In that case an equal tgid is enough, because a proc_entry has the slot of these
+	 * mappings only if they were read from its image.
 	 */
 	if (!s->owner_start_ns && s->owner_tgid == key->tgid)
 		return true;
@@ -110,8 +110,8 @@ walk_inline bool is_urgent(struct native *n, const struct walk *w)
 
 /*
  * Returns true if the sampled thread's interpreter collects garbage now, and if the thread has C
- * code between its Python frames. That C code may then be the collector, and the Python frame that
- * it called a finalizer.
+ * code between its Python frames. In that case the C code may be the collector, and the Python
+ * frame that it called may be a finalizer.
  */
 walk_inline bool may_be_in_collector(const struct walk *w)
 {

@@ -227,8 +227,8 @@ walk_inline bool is_outermost(struct native *n, const struct unwind_rule *rule)
 
 /*
  * Adds a frame, whose address @at lies in its function. Usually @at is the beginning of an unwind
- * row, so that samples in one function share a stack. It is the address of the instruction if lines
- * are to be shown, and in code without a rule, where several functions may lie.
+ * row, so that samples in one function share a stack. If lines are to be shown, or if the code has
+ * no rule and so may hold several functions, @at is the address of the instruction.
  */
 walk_inline void push_native(struct native *n, struct native_out *no, __u64 at)
 {

@@ -96,10 +96,10 @@ walk_inline __u64 stolen_of(const struct task_struct *task)
 }
 
 /*
- * @task gets or leaves its CPU. Returns the time on the scheduler's clock from or up to which its
- * CPU time counts. @stolen: stolen_of(@task). (.exec_start is .clock_task of that moment. .clock
- * may have moved on since, while the kernel looked for the next task.) @now: returned if the kernel
- * doesn't have that clock.
+ * Called when @task gets or leaves its CPU. Returns the time on the scheduler's clock at which its
+ * CPU time begins or ends. @stolen: stolen_of(@task). (.exec_start is .clock_task of that moment.
+ * .clock may have moved on since, while the kernel looked for the next task.) @now: returned if the
+ * kernel doesn't have that clock.
  */
 walk_inline __u64 clock_of(const struct task_struct *task, __u64 stolen, __u64 now)
 {
@@ -215,9 +215,9 @@ walk_inline __u64 rest_of_account(const struct wait_entry *e)
 }
 
 /*
- * Notes in the sample that @slot takes what the account of the current thread says. The time that
- * the thread was ready to run after its last wait is left out if the record of that wait, which
- * isn't sent yet, will have it.
+ * Copies into the sample that is taken in @slot the times that the current thread's account has.
+ * The time that the thread was ready to run after its last wait is left out if the record of that
+ * wait, which isn't sent yet, will have it.
  */
 walk_global int note_account(__u32 slot)
 {

@@ -197,10 +197,10 @@ walk_inline bool copy_entry(struct meeting *m, const struct proc_entry *p)
 }
 
 /*
- * Writes m->entry, a changed copy of the entry of process @tgid, back to the map. Does so only if
+ * Writes m->entry, a changed copy of the entry of process @tgid, back to the map. Writes it only if
  * the entry still belongs to the same process and is in state @state. If user space changes the
- * entry between the last two lines of this function, the answer of user space is lost, and it is
- * asked again.
+ * entry between the last two lines of this function, the answer of user space is lost, and user
+ * space is asked again.
  */
 walk_inline void put_back(__u32 tgid, const struct meeting *m, __u8 state)
 {
@@ -320,9 +320,9 @@ walk_inline void read_names(struct task_struct *task, struct rec_proc *rec)
 
 /*
  * Sends m->entry to user space. Wakes user space if it has to answer. Unless the recording is
- * `patient`, wakes it for any process, because the process may be gone soon. Doesn't wake it for a
- * process that is only counted. Returns false if the ring refused the record. Then no sample of the
- * process may be sent, because user space couldn't name it.
+ * `patient`, wakes user space for any process, because the process may be gone soon. Doesn't wake
+ * user space for a process that is only counted. Returns false if the ring refused the record. Then
+ * no sample of the process may be sent, because user space couldn't name it.
  */
 walk_inline bool tell_user(struct meeting *m, __u64 now)
 {

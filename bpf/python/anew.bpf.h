@@ -95,10 +95,10 @@ walk_global int walk_anew(__u32 slot)
 }
 
 /*
- * The walk can't go on. Frames that aren't proved to belong to the innermost loop may be left over
- * from an earlier loop. They are dropped, and the walk restarts further out. If it can't restart,
- * it ends with @outcome, or with WALK_FRAME_TORN if the loop isn't set up yet. WALK_CODE_HUGE is no
- * sign that frames are left over: the walk ends and keeps them.
+ * Called when the walk can't go on. Frames that aren't proved to belong to the innermost loop may
+ * be left over from an earlier loop. Drops such frames, and restarts the walk further out. If it
+ * can't restart, the walk ends with @outcome, or with WALK_FRAME_TORN if the loop isn't set up yet.
+ * WALK_CODE_HUGE is no sign that frames are left over: the walk ends and keeps them.
  */
 walk_inline void fail(struct walk *w, __u8 outcome)
 {

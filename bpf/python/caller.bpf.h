@@ -82,8 +82,8 @@ walk_global int scan_frames(__u32 slot)
 
 /*
  * Sets w->nearest to the frame that ends at w->callers_end, by adding up sizes from the beginning
- * of @chunk. (To look just below callers_end isn't enough: what ends there may be left over, in a
- * part of the last frame that hasn't been used yet.) False: no such frame is found.
+ * of @chunk. (To look for a frame just below callers_end isn't enough: that frame may be left over,
+ * in a part of the last frame that hasn't been used yet.) False: no such frame is found.
  */
 walk_inline bool find_nearest(struct walk *w, __u64 chunk)
 {
@@ -163,9 +163,9 @@ walk_global int meet_fresh(__u32 slot)
 }
 
 /*
- * Is the innermost loop, which isn't set up yet, the thread's only one? Then the data stack holds
- * at most the frame that this loop will run. If the data stack holds more, the loop only seems to
- * be the thread's only one, because its _PyCFrame.previous is left over.
+ * Is the innermost loop, which isn't set up yet, the thread's only loop? If it is, the data stack
+ * holds at most the frame that this loop will run. If the data stack holds more, the loop only
+ * seems to be the thread's only one, because its _PyCFrame.previous is left over.
  */
 walk_inline bool is_first_loop(struct walk *w, const struct py_layout *l)
 {
@@ -202,8 +202,8 @@ walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 }
 
 /*
- * When was the generator w->resumed resumed? ABOVE: after the nearest frame was pushed, by that
- * frame or by a generator that it had resumed. Then w->resumed is the new frame's caller.
+ * Returns when the generator w->resumed was resumed. ABOVE: after the nearest frame was pushed, by
+ * that frame or by a generator that it had resumed, so w->resumed is the new frame's caller.
  * NOT_ABOVE: the generator was resumed before the nearest frame was pushed, or no generator runs.
  */
 enum above { NOT_ABOVE, ABOVE, NOT_KNOWN };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Computes the check of abi/check.h, which tells code objects apart, for every frame of every
- * sample. One read of a code object gets all its fields. Up to 3.11, its name, file name and line
- * table are also read, unless the function's version (3.11) proves them.
+ * sample. One read of a code object gets all fields that the check needs. Up to 3.11, its name,
+ * file name and line table are also read, unless the function's version (3.11) proves them.
  */
 #ifndef BPF_PYTHON_CODE_H
 #define BPF_PYTHON_CODE_H
@@ -147,8 +147,8 @@ walk_inline bool hash_head(struct walk *w, __s64 head, __u64 *length)
 
 /*
  * Adds a str to w->acc: its length and, if it has a cached hash, that hash, else (-1) all its
- * bytes. str and bytes have length and hash at the same offsets in every version. @most: bytes that
- * are read at once.
+ * bytes. str and bytes have length and hash at the same offsets in every version. @most: how many
+ * bytes are read at once.
  */
 walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr, __u32 most)
 {
@@ -171,8 +171,8 @@ walk_inline bool hash_str(struct walk *w, const struct py_layout *l, __u64 addr,
 
 /*
  * Adds a bytes object to w->acc, as hash_str() does a str. (In 2.7 a str has the same layout.) Most
- * line tables are short, and line tables from a .pyc have no cached hash, so one read gets head and
- * data.
+ * line tables are short, and line tables from a .pyc have no cached hash, so one read gets both
+ * head and data.
  */
 walk_inline bool hash_object(struct walk *w, const struct py_layout *l, __u64 addr)
 {
@@ -405,10 +405,10 @@ walk_inline __u32 *seen_of(struct walk *w, __u64 code)
 }
 
 /*
- * Sets *@check if a frame of this sample with an index in @seen has the code object at @code.
- * Without this, a deep recursion of a function with a long line table would take tens of
- * milliseconds. In a set, indices of this sample come before indices of earlier samples. So only
- * the first index that leads to @code has to be looked at.
+ * If a frame of this sample, whose index is in @seen, has the code object at @code, sets *@check to
+ * that frame's check. Without this, a deep recursion of a function with a long line table would
+ * take tens of milliseconds. In @seen, indices of this sample come before indices of earlier
+ * samples. So only the first index that leads to @code has to be looked at.
  */
 walk_inline bool find_seen(const struct walk *w, const struct walk_out *out, __u32 seen, __u64 code,
 			   __u64 *check)
@@ -426,9 +426,9 @@ walk_inline bool find_seen(const struct walk *w, const struct walk_out *out, __u
 }
 
 /*
- * Sets *@check to the check of the code object at @code, the code of function @func; the frame that
- * is added to @out next runs it. The check is computed once per sample. If w->proofs has it from an
- * earlier sample, it isn't computed. False: check_outcome() says why.
+ * Sets *@check to the check of the code object at @code, the code of function @func, which the next
+ * frame that is added to @out runs. The check is computed once per sample, or not at all if
+ * w->proofs has it from an earlier sample. False: check_outcome() says why.
  */
 walk_inline bool load_check(struct walk *w, const struct walk_out *out, const struct py_layout *l,
 			    __u64 func, __u64 code, __u64 *check)

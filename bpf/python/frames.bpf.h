@@ -78,7 +78,7 @@ walk_inline bool is_left_behind(struct walk *w)
 /*
  * Do the frames that were walked belong to the innermost loop, whose own frame is at @shim? They do
  * if their callers lead to w->outer. After a restart at a frame that no loop was proved to run
- * (INNER_FOUND), they do if that frame is the current one of the loop with @shim.
+ * (INNER_FOUND), they do if that frame is the current frame of the loop with @shim.
  */
 walk_global int prove_inner(__u32 slot, __u64 shim)
 {
@@ -136,8 +136,8 @@ walk_inline bool was_left(const struct walk *w, const struct py_layout *l, __u64
 /*
  * 3.11, 3.12: is @frame left over, in an innermost loop that isn't set up yet? A frame that hasn't
  * run an instruction has called nothing but a trace function, which runs in a loop of its own. So
- * if the chain leads to it from another frame of the same loop, that other frame was called by an
- * earlier frame, which lay where @frame lies now.
+ * if the chain leads from another frame of the same loop to @frame, that other frame was called by
+ * an earlier frame, which lay where @frame lies now.
  */
 walk_inline bool is_left_over(struct walk *w, const struct py_layout *l, const struct frame_view *f,
 			      __u64 frame)

@@ -43,8 +43,8 @@
 
 #define NO_WORD	   (~0ull)
 /*
- * Bits of the pointer to a PyCriticalSection that aren't part of its address, and the offset of the
- * PyCriticalSection's _cs_mutex.
+ * the low bits of the pointer to a PyCriticalSection, which aren't part of its address; and the
+ * offset of _cs_mutex in a PyCriticalSection
  */
 #define SECTION_TAG   3ull
 #define SECTION_MUTEX 8
@@ -222,9 +222,9 @@ walk_inline __u8 by_holding(struct walk *w, const struct py_layout *l, const str
  * What does a thread without a GIL wait for, if it is in this futex call? Threads wait by
  * _PyParkingLot_Park(): they sleep on the semaphore of a struct wait_entry, and before the
  * semaphore comes the address of what they wait for (3.13-3.15, Python/parking_lot.c). A thread
- * that may run only when the stopped world goes on waits for its own state. A thread that waits for
- * a critical section has it as its innermost section already, and stores the section's mutex only
- * when it has got it.
+ * that waits while all threads are stopped waits for its own thread state. A thread that waits for
+ * a critical section already has that section as its innermost one, and stores the section's mutex
+ * only when it has locked it.
  */
 walk_inline __u8 parked_for(const struct walk *w, const struct py_layout *l,
 			    const struct futex_call *f)

@@ -3,10 +3,10 @@
  * Reads code objects, names and line tables, for versions where each has to be read (up to 3.10).
  * Objects that were created one after another while a module was loaded lie next to each other, if
  * they have the same size: each size has pages of its own (Objects/obmalloc.c). The first object of
- * a kind that a walk needs in a stretch of NEAR_BYTES is read alone. When it needs a second one
- * there, it reads the whole stretch: one read for up to twenty objects. Later samples read such a
- * stretch whole at once. The stretches go to walk.block, which frames.bpf.h doesn't use on these
- * versions.
+ * a kind that a walk needs in a stretch of NEAR_BYTES is read alone. When the walk needs a second
+ * object in that stretch, it reads the whole stretch: one read for up to twenty objects. Later
+ * samples read such a stretch whole at once. The stretches go to walk.block, which frames.bpf.h
+ * doesn't use on these versions.
  */
 #ifndef BPF_PYTHON_NEAR_H
 #define BPF_PYTHON_NEAR_H

@@ -146,7 +146,8 @@ walk_inline bool runs_loop(const struct walk *w)
  * 3.11: frame w->caller, which runs w->caller_code, has run an instruction. The frame lies in the
  * data stack (@stacked) or in a generator. Is the thread's innermost frame another frame, because
  * the loop isn't set up yet? No, if w->caller is the last frame of the data stack or the generator
- * that was resumed last: these two are right even while a frame begins or ends.
+ * that was resumed last: these two are the thread's innermost frame even while a frame begins or
+ * ends.
  */
 walk_global int is_not_innermost(__u32 slot, int stacked)
 {

@@ -380,7 +380,7 @@ walk_inline bool is_further_out(const struct walk *w, const struct py_layout *l,
  * then the field holds whatever lay on the C stack. But the next loop further out was set up long
  * ago, so its current frame (w->outer) is right. The innermost loop's frames count only if their
  * callers lead to that frame. The outermost loop's `previous` is the thread state's root_cframe. So
- * a loop whose `previous` leads to nothing further out isn't set up yet. False: the walk is over.
+ * a loop whose `previous` doesn't lead further out isn't set up yet. False: the walk is over.
  */
 walk_inline bool load_cframe(struct walk *w, const struct py_layout *l)
 {

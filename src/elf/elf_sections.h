@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The struct of an open ELF file, and functions that read its sections after checking what the
- * section headers claim. For src/elf and src/unwind.
+ * section headers claim. In src, only elf and unwind include this file.
  */
 #ifndef ELF_ELF_SECTIONS_H
 #define ELF_ELF_SECTIONS_H

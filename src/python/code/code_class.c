@@ -2,9 +2,10 @@
 /*
  * Finds the class of a method up to 3.10, where code objects have no qualified name. A class is
  * certain if it is in the MRO of the first argument and has a function with this very code object.
- * The name then is the function's __qualname__. It must agree with the class's name and with the
- * code's name, because functools.wraps copies names. Everything is read from the live process. A
- * torn read is harmless, because addresses must be equal.
+ * In that case the method's name is the function's __qualname__. This name must agree with the
+ * class's name and with the code's name, because functools.wraps copies names. Everything is read
+ * from the live process. If the process changes its memory during a read, no harm is done, because
+ * addresses must be equal.
  */
 #include "python/code/code.h"
 

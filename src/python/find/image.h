@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A CPython in an ELF file: its version, the layout of its structures, and the addresses at which a
- * walk of its frames starts. Each file is read once (files are told apart by build id, else by
- * device, inode and mtime). For a process only the load bias is added. The file may hold anything,
- * so everything is bounded and checked.
+ * Finds the CPython in an ELF file: its version, the layout of its structures, and the addresses at
+ * which a walk of its frames starts. Each file is read once (files are told apart by build id, else
+ * by device, inode and mtime). For a process only the load bias is added. The file may hold
+ * anything, so everything is bounded and checked.
  */
 #ifndef PYTHON_FIND_IMAGE_H
 #define PYTHON_FIND_IMAGE_H

@@ -2,8 +2,8 @@
 /*
  * Finds the CPython version of a file without debug offsets (2.7-3.12). Since 3.11 the file has the
  * version itself (Py_Version). For older versions the file's name, the size of _PyRuntime and the
- * version string in .rodata decide together: a name alone may be anything ("python", "uwsgi",
- * "deleted").
+ * version string in .rodata decide together, because the file's name may be anything ("python",
+ * "uwsgi", "deleted").
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,8 +117,8 @@ unsigned image_mutex_growth(struct image_ctx *c)
 	if (elf_file_machine(c->elf) != ELF_AARCH64)
 		return 0;
 	/*
-	 * With musl, which the name of a needed library shows, pthread_mutex_t has 40 bytes on all
-	 * machines.
+	 * with musl, pthread_mutex_t has 40 bytes on all machines; a needed library's name shows
+	 * whether it is musl
 	 */
 	for (size_t i = 0; (s = elf_file_needed(c->elf, i)); i++) {
 		if (str_starts(s, "libc.musl-") || streq(s, "libc.so"))

@@ -41,7 +41,7 @@ static int write_block(struct unpack *u, size_t n)
 	return 0;
 }
 
-/* Reads more packed bytes; none at the end of the section or file. */
+/* Reads more packed bytes. At the end of the section or file it reads none. */
 static int read_block(struct unpack *u, lzma_stream *s)
 {
 	size_t want = MIN(u->packed.size - u->done, (uint64_t)BLOCK_BYTES);

@@ -146,8 +146,8 @@ static bool is_read(const struct look *l, int64_t off)
 }
 
 /*
- * Makes the rule that holds during the last two calls. There is such a rule only if @usual, the
- * rule before these calls, is that of a frame with rbp, and if libgcc's contexts have the expected
+ * Makes the rule that holds during the last two calls. Such a rule is made only if @usual, the rule
+ * before these calls, is that of a frame with rbp, and if libgcc's contexts have the expected
  * layout. The arguments of the hook show the layout, because they are read from the other frame's
  * context. Else *@ret is UNWIND_UNKNOWN.
  */

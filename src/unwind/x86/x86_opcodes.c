@@ -120,7 +120,8 @@ static uint32_t map1(const struct x86_decode *d)
 	if (d->op == 0x93 && d->form == X86_VEX)
 		return REG; /* kmov to a general register */
 	if ((d->op >= 0x41 && d->op <= 0x4b) || (d->op >= 0x90 && d->op <= 0x99))
-		return d->form == X86_VEX ? M : BAD; /* kmov between k0 to k7 or memory */
+		/* kmov between mask registers (k0 to k7), or between one and memory */
+		return d->form == X86_VEX ? M : BAD;
 	if (d->op == 0xae)
 		return M;
 	/* The opcodes in these ranges are general instructions, which have no VEX form. */
