@@ -190,15 +190,13 @@ void stored_say_empty(const struct stored *s)
 	_cleanup_str_ struct str chosen = {};
 	bool services = false;
 
-	vec_foreach(pid, &s->pids)
-	{
+	vec_foreach(pid, &s->pids) {
 		char text[24];
 
 		snprintf(text, sizeof(text), "%ld", (long)*pid);
 		add_choice(&chosen, "process", text);
 	}
-	vec_foreach(l, &s->labels)
-	{
+	vec_foreach(l, &s->labels) {
 		bool service = streq(l->key, STORE_SERVICE_KEY);
 
 		services |= service;
