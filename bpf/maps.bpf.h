@@ -361,7 +361,7 @@ walk_inline void count(__u32 counter)
 
 	if (!n)
 		return;
-	/* with slots, the addition is atomic: a program that interrupts this one may also count */
+	/* atomically, if several programs run: one that interrupts this one may count too */
 	if (n_slots > 1)
 		__sync_fetch_and_add(n, 1);
 	else
