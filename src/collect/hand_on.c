@@ -358,12 +358,7 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 			c->stats.unknown++;
 		return 1;
 	}
-	/*
-	 * Each CPU has its own ring buffer. The record that says what the process is may have come
-	 * into a buffer that was read before the buffer with this sample.
-	 */
-	if ((p->state == PROC_PENDING || p->expected) && !p->samples && w->flush == c->flushes &&
-	    !last)
+	if (!last && process_is_awaited(c, p, w->flush))
 		return 0;
 	if (w->rec.outcome == WALK_PENDING && p->state == PROC_UNSUPPORTED) {
 		if (w->flush == c->flushes && !last)
@@ -386,10 +381,8 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	if (w->state)
 		thread_share(c, w);
 	r = fill_sample(c, w->process, w, &wait, &s);
-	if (!r)
-		r = add_to_profile(c, &s);
-	if (!r)
-		r = add_both_apart(c, w->process, &w->rec, &s);
+	r = r ? r : add_to_profile(c, &s);
+	r = r ? r : add_both_apart(c, w->process, &w->rec, &s);
 	if (r)
 		return r;
 	if (c->config.waits)

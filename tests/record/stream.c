@@ -405,6 +405,27 @@ static void cut(struct session *s, const struct stream_user *user)
 	profile_free(window);
 }
 
+static size_t first_record(uint8_t type)
+{
+	for (size_t i = 0; i < saved.entries.n; i++)
+		if (saved.entries.v[i].kind == RECORD &&
+		    (uint8_t)saved.bytes.s[saved.entries.v[i].at] == type)
+			return i;
+	expect(false, "the recording lacks a type of records");
+	return 0;
+}
+
+void stream_delay_process(void)
+{
+	size_t from = first_record(REC_PROC), to = first_record(REC_SAMPLE);
+	struct entry *v = saved.entries.v, process = v[from];
+
+	if (from > to)
+		return;
+	memmove(&v[from], &v[from + 1], (to - from) * sizeof(*v));
+	v[to] = process;
+}
+
 void stream_replay(struct session *live, const struct stream_user *user)
 {
 	const struct collect_ops ops = {saved.config.ops->add_layout,

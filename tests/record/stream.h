@@ -17,6 +17,12 @@ size_t stream_entries(void);
 bool stream_is_flush(size_t i);
 
 /*
+ * Puts the record that says what the process is behind the process's first sample, as if each had
+ * come from another CPU's ring.
+ */
+void stream_delay_process(void);
+
+/*
  * Gives the saved entries to a new collector with a new profile. After each entry i for which @cuts
  * returns true, flushes and cuts a window, as session_window() does. Calls @window for each window,
  * and at the end for the rest of the profile. @live is the recorded session: its sampling has

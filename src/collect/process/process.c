@@ -59,6 +59,22 @@ bool process_open(struct process *p, struct proc *ret)
 	return !r;
 }
 
+/*
+ * How many flushes a sample waits for its process's record. The kernel programs sent that record
+ * before the sample, so it surely comes. But reading a full ring buffer takes several drains, with
+ * a flush after each.
+ */
+#define RECORD_FLUSHES 64
+
+bool process_is_awaited(const struct collect *c, const struct process *p, uint32_t flush)
+{
+	uint32_t waits = c->flushes - flush;
+
+	if (p->samples || (!p->expected && p->state != PROC_PENDING))
+		return false;
+	return !waits || (waits < RECORD_FLUSHES && (p->expected || !p->met_ns));
+}
+
 uint64_t process_exec_ns(const struct collect *c, uint32_t tgid)
 {
 	const uint64_t *at = map_get(&c->processes->execs, tgid);

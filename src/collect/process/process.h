@@ -297,6 +297,12 @@ static inline void space_wanted(struct process *p, enum space_stale why)
 long process_of(struct collect *c, const struct proc_key *key);
 /* Returns the process of @key; NULL: no record of the process has come yet. */
 struct process *process_known(const struct collect *c, const struct proc_key *key);
+/*
+ * Must a sample of @p wait for the record that says what @p is? @flush: collect.flushes when the
+ * sample came. Each CPU has its own ring buffer, and the record may be in a buffer that was read
+ * before the buffer with the sample.
+ */
+bool process_is_awaited(const struct collect *c, const struct process *p, uint32_t flush);
 
 /*
  * process_key_hash(): returns the hash by which .by_key finds @k. process_drop_index(): removes

@@ -594,13 +594,46 @@ static void test_process_later(void **state)
 	assert_string_equal(profile_label_text(f->profile, s.labels, "process"), "prog");
 }
 
-/* The record that says what a process runs was lost, so krait never learns it. */
+/*
+ * The ring with the process's record is so full that reading it takes several drains. Another CPU's
+ * ring has the samples.
+ */
+static void check_much_later(struct fixture *f)
+{
+	for (int i = 0; i < 5; i++)
+		send_all_but_process(f);
+	send_proc(f);
+	assert_int_equal(collect_flush(f->collect, false), 0);
+	assert_int_equal(samples(f).n, 5);
+	assert_string_equal(profile_label_text(f->profile, samples(f).last.labels, "process"),
+			    "prog");
+}
+
+static void test_process_much_later(void **state)
+{
+	check_much_later(*state);
+}
+
+/* krait examined the process before its first sample. */
+static void test_expected_much_later(void **state)
+{
+	struct fixture *f = *state;
+	long i = process_of(f->collect, &(struct proc_key){.tgid = key.tgid});
+	struct process *p = process_at(f->collect, (uint32_t)i);
+
+	p->expected = true;
+	p->state = PROC_PYTHON;
+	check_much_later(f);
+}
+
+/* The record that says what a process is never comes. Samples don't wait for it for ever. */
 static void test_process_never(void **state)
 {
 	struct fixture *f = *state;
 
 	send_all_but_process(f);
-	assert_int_equal(collect_flush(f->collect, false), 0);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(collect_flush(f->collect, false), 0);
 	assert_int_equal(samples(f).n, 1);
 	assert_string_equal(mapping_name(f, samples(f).last.stack), "[python 3.12]");
 }
@@ -1717,6 +1750,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sets_of_waits, setup_waits, teardown),
 		cmocka_unit_test_setup_teardown(test_out_of_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_process_much_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_expected_much_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_never, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sent_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_flush_fails, setup, teardown),
