@@ -330,6 +330,9 @@ static void give_record(struct collect *c, void *data, size_t n)
 	__real_collect_record(c, data, n);
 }
 
+/* Preparing mustn't run out of time in one replay and not in another, on a busy machine either. */
+#define PREPARE_NS (30 * NSEC_PER_SEC)
+
 static void give(struct collect *c, const struct entry *e)
 {
 	void *data = saved.bytes.s + e->at;
@@ -364,7 +367,7 @@ static void give(struct collect *c, const struct entry *e)
 		expect(__real_collect_examine(c, (pid_t)event->tgid) == 1, "it isn't Python");
 		break;
 	case PREPARE:
-		__real_collect_prepare(c, clock_ns(CLOCK_MONOTONIC) + NSEC_PER_SEC);
+		__real_collect_prepare(c, clock_ns(CLOCK_MONOTONIC) + PREPARE_NS);
 		break;
 	case BEGIN:
 		__real_collect_begin(c, event->time_ns);
