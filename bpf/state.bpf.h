@@ -88,8 +88,8 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
 
 #define MEMO_FILES  8
 #define SENT_STACKS 128
-#define PROOF_SETS  512
-#define PROOF_WAYS  2
+#define PROOF_SETS  256
+#define PROOF_WAYS  4
 /* walk.seen: number of its sets, number of indices in each set, and bits of an index */
 #define SEEN_SETS 256
 #define SEEN_WAYS 3

@@ -386,6 +386,10 @@ walk_inline bool is_proved(struct walk *w, __u64 key, __u64 *check)
 		*check = p[0].check;
 	else if (p[1].key == key)
 		*check = p[1].check;
+	else if (p[2].key == key)
+		*check = p[2].check;
+	else if (p[3].key == key)
+		*check = p[3].check;
 	else
 		return false;
 	return true;
@@ -395,6 +399,8 @@ walk_inline void keep_proof(struct walk *w, __u64 key, __u64 check)
 {
 	struct proof *p = proofs_of(w, key);
 
+	p[3] = p[2];
+	p[2] = p[1];
 	p[1] = p[0];
 	p[0] = (struct proof){key, check};
 }
