@@ -58,8 +58,8 @@ uint64_t dump_since_ns(const struct dump *d, uint64_t sched_ns)
 	int64_t ns = (int64_t)(clock_ns(CLOCK_MONOTONIC) - (sched_ns + d->clock_offset_ns));
 
 	/*
-	 * The clocks of two CPUs may differ, but by less than this function takes. So a negative
-	 * time counts as 1 ns.
+	 * The clock of another CPU may be slightly ahead of this CPU's clock, so @sched_ns may seem
+	 * to be in the future. A negative time counts as 1 ns.
 	 */
 	return sched_ns && d->clock_offset_ns ? (uint64_t)MAX(ns, (int64_t)1) : 0;
 }

@@ -206,8 +206,8 @@ static int examine(struct dump *d, const struct proc *proc)
 }
 
 /*
- * Gives the collector a record of the process, such as the kernel program sends in a recording when
- * it meets a process that it knows.
+ * Gives the collector (src/collect) a record of the process. In a recording, the kernel program
+ * sends such a record for each process that it recognizes.
  */
 static void introduce(struct dump *d, const struct target *t)
 {

@@ -25,8 +25,8 @@ struct dump_thread {
 	bool steady;
 	struct wait wait; /* what the thread is doing */
 	/*
-	 * the thread has no work: it waits in a place that is called idle
-	 * (collect/thread/places.h); dump_note_places() sets it
+	 * the thread has no work: the function in which it waits is one in which threads wait for
+	 * work (collect/thread/places.h); dump_note_places() sets this member
 	 */
 	bool idle;
 	enum gil_state gil;
@@ -59,9 +59,9 @@ struct dump_thread {
 };
 
 /*
- * The state of a process after it was read: X(NAME, word in --json, sentence for people). With ""
- * people are told nothing. Once a process has ended, the kernel has dropped its memory, files and
- * names.
+ * The state of a process after it was read: X(NAME, word in --json, sentence for people). If the
+ * sentence is "", people are told nothing. Once a process has ended, the kernel has dropped its
+ * memory, files and names.
  */
 #define DUMP_LIVES(X)                                                                              \
 	X(GOES_ON, "goes on", "")                                                                  \
@@ -91,8 +91,8 @@ struct dump_process {
 	 */
 	bool newer;
 	/*
-	 * proc_is_locked() is true for the process, so only frames and names that the kernel knows
-	 * are shown
+	 * the process hangs while it changes its list of mappings, so its memory can't be read
+	 * (proc_is_locked()); only frames and names that the kernel knows are shown
 	 */
 	bool locked;
 	/*
@@ -119,7 +119,10 @@ struct dump_config {
 	bool kernel; /* show frames of the kernel */
 	bool interpreter_frames;
 	struct unwind_cache *cache; /* cache of unwind tables; NULL: no cache is used */
-	/* called for source text of code without a file, as collect_config.texts */
+	/*
+	 * functions that are called for source text of code that is in no file, as in
+	 * collect_config.texts
+	 */
 	const struct collect_texts *texts;
 	/*
 	 * Tells whether the user may see the process of directory @procdir (/proc/PID). NULL: the
@@ -155,8 +158,8 @@ bool dump_close(struct dump *d);
 /*
  * Adds process @pid to the dump. Returns 1; 0 if the process isn't Python; or an error with a
  * message: -ESRCH; -EPERM: krait may not read its stacks; -ENOTSUP: krait doesn't understand its
- * Python; another -errno. Don't call this for a process for which proc_is_locked() is true: the
- * call would block.
+ * Python; another -errno. Don't call this for a process that hangs while it changes its list of
+ * mappings (proc_is_locked()): the call would block.
  */
 _must_use_ int dump_add(struct dump *d, pid_t pid);
 
@@ -168,8 +171,9 @@ _must_use_ int dump_add(struct dump *d, pid_t pid);
 _must_use_ int dump_add_other(struct dump *d, pid_t pid);
 
 /*
- * Adds a process for which proc_is_locked() is true. Only what the kernel tells of its threads is
- * shown, with the kernel's frames. 1 or -errno + message.
+ * Adds a process that hangs while it changes its list of mappings (proc_is_locked()), so that its
+ * memory can't be read. Only what the kernel tells of its threads is shown, with the kernel's
+ * frames. 1 or -errno + message.
  */
 _must_use_ int dump_add_locked(struct dump *d, pid_t pid);
 

@@ -29,8 +29,8 @@ struct interpreter {
 	 */
 	struct py_thread_names names;
 	/*
-	 * tid -> index + 1 in .states of the thread's state; MORE_STATES is set if the thread has
-	 * several
+	 * tid -> index + 1 of the thread's PyThreadState in .states; the bit MORE_STATES is set if
+	 * the thread has several
 	 */
 	struct map by_tid;
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds the threads that wait because they have no work, and the event loops that have nothing to
- * run. Recordings of waits use the same list of places (collect/thread/places.h).
+ * run. Recordings of waits use the same list of functions in which threads wait for work
+ * (collect/thread/places.h).
  */
 #include "collect/thread/places.h"
 #include "dump/internal.h"

@@ -219,8 +219,8 @@ static void begin(struct walker *w, const struct walker_thread *t)
 	at = w;
 	forget_pages(w);
 	/*
-	 * Python 2.7's list of thread states is proved by reading it twice. So the pages of such a
-	 * walk aren't kept.
+	 * In Python 2.7, the walk reads the list of thread states twice and compares the readings.
+	 * So it must read the process's memory each time, and pages that were read aren't kept.
 	 */
 	w->pages.off = !l || PY_HAS(l->can, LISTED_STATES);
 	w->walk.proc = t->proc;

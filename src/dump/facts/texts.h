@@ -31,7 +31,8 @@ struct dump_texts {
 };
 
 /*
- * dump_texts_wants() and dump_texts_met() are the functions .wants and .met of collect_texts.
+ * dump_texts_wants() and dump_texts_met() are the functions .wants and .met of collect_texts: the
+ * first tells whether the text of a file is still wanted, the second stores it.
  * @texts is a struct dump_texts *. A text that was read once isn't replaced by a later one.
  */
 bool dump_texts_wants(void *texts, uint32_t tgid, uint64_t start_boot_ns, const char *name,
