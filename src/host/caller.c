@@ -71,8 +71,9 @@ static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void 
 }
 
 /*
- * Tells whether process @pid runs as user @arg only: real, effective and saved user id. sudo's own
- * process doesn't, because it is setuid, and its groups are root's.
+ * Tells whether all three user ids of process @pid are @arg: the real, the effective and the saved
+ * one. That isn't so for sudo's own process, because sudo is setuid. Its groups are those of root,
+ * so they can't be used.
  */
 static bool is_users(pid_t pid, const void *arg)
 {
@@ -235,8 +236,8 @@ void caller_leave(const struct caller *c)
 	if (!c->other)
 		return;
 	/*
-	 * Becoming root again always works, because the saved user id is still 0. Root's groups
-	 * weren't changed for that, and don't matter.
+	 * Becoming root again always works, because the saved user id is still 0. The supplementary
+	 * groups stay those of the caller, which doesn't matter for root.
 	 */
 	if (seteuid(0) || setegid(0))
 		abort();

@@ -58,7 +58,7 @@ static int open_unnamed(struct output *o)
 {
 	int fd;
 
-	/* To get a name, such a file needs /proc, which may be missing in a container. */
+	/* A file without a name gets one through /proc, which may be missing in a container. */
 	if (access("/proc/self/fd", X_OK))
 		return -ENOENT;
 	fd = openat(o->place.dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode_of(&o->place));

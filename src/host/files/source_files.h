@@ -25,8 +25,8 @@ struct named_file {
 	 */
 	bool foreign;
 	/*
-	 * the file is in the memory of a process that named it, but the source text couldn't be
-	 * read from there
+	 * the source text is in the memory of a process that named the file, but krait couldn't
+	 * read it there
 	 */
 	bool textless;
 	/* source text from a process's memory, if no file has the text; else "" */

@@ -29,8 +29,8 @@ static struct opener nobody(void)
 }
 
 /*
- * Returns with whose rights files are opened. They are those of the user who called krait. For root
- * they are those of nobody, unless root asked for all files.
+ * Returns the user with whose rights files are opened: the user who called krait. If that is root,
+ * files are opened with the rights of nobody, unless root asked for all files.
  */
 static struct opener caller_of(const struct source_rules *r)
 {

@@ -34,7 +34,7 @@ _must_use_ int source_open_below(const struct source_rules *r, int root, const c
 _must_use_ int source_open(const struct source_rules *r, const char *path);
 
 /*
- * Tells whether the rules @r allow opening file @path below krait's own root directory, and the
+ * Returns true if the rules @r allow opening file @path below krait's own root directory and the
  * file belongs to the user who called krait.
  */
 bool source_is_own(const struct source_rules *r, const char *path);
