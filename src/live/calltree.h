@@ -44,7 +44,7 @@ struct calltree {
 	VEC(struct calltree_node) nodes;
 	/* hash of parent and key -> index of the child's node; no entry or 0: there is no child */
 	struct map children;
-	uint32_t tick; /* the tick of .live that ended the interval added last */
+	uint32_t tick; /* the value of .live->tick at the end of the interval that was added last */
 	/* how often a part of a stack was left out because there was no room for more nodes */
 	uint64_t no_room;
 };

@@ -281,7 +281,10 @@ static int keep(struct live *l)
 	return r;
 }
 
-/* in seconds: a part of the window of recent time takes more intervals until it has this length */
+/*
+ * in seconds: further intervals are added to a part of the window of recent time until the part is
+ * this long
+ */
 #define LEAST_PART 1.0
 /*
  * In seconds: by how much the parts of the window together may be shorter than the window, because

@@ -228,9 +228,9 @@ _must_use_ int live_gil_tick(struct live *l);
 void live_gil_clear(struct live *l);
 
 /*
- * locks.c: finds out which threads waited for locks, and whose waits ended in the last interval.
- * With @folded, lock_waits_fold() then joins threads. Call lock_waits_fini() in any case. 0 or
- * -ENOMEM + message.
+ * locks.c: finds out which threads' waits for locks ended in the last interval, and which threads
+ * ended them. With @folded, threads whose names are the same or differ only in numbers are treated
+ * as one (lock_waits_fold()). Call lock_waits_fini() in any case. 0 or -ENOMEM + message.
  */
 _must_use_ int live_lock_waits(struct live *l, bool folded, struct lock_waits *ret);
 

@@ -10,9 +10,12 @@
 #include "live/table.h"
 #include "live/text.h"
 
-#define LINES 3 /* how many of the places where waits were ended get a line */
+#define LINES 3 /* how many of the places in the code at which waits were ended get a line */
 #define NAMED 3
-/* a place gets a line if the waits that were ended there took at least this part of the interval */
+/*
+ * a place in the code gets a line if the waits that were ended there took at least this part of the
+ * interval
+ */
 #define LEAST_PART 0.01
 
 static bool is_own(const struct live *l, const struct render_names *names, uint32_t location)
@@ -82,8 +85,8 @@ static void add_waiters(const struct lock_waits *w, const struct lock_place *pla
 }
 
 /*
- * Appends the line of a place where waits were ended: how long threads had waited, which thread
- * ended their waits, the place, and which threads had waited.
+ * Appends the line of one place in the code at which threads ended the waits of other threads: how
+ * long those had waited, which thread ended their waits, the place, and which threads had waited.
  */
 static void add_place(struct table *v, const struct lock_waits *w, const struct lock_place *place,
 		      struct str *ret)

@@ -11,8 +11,8 @@
 #include "view/waits/waits.h"
 
 /*
- * For how many ticks a wait's entry is kept after the wait was last seen open. The wait's sample
- * may come some ticks after the wait has ended, because names are read first.
+ * For how many intervals (ticks) a wait's entry is kept after the wait was last seen open. The
+ * wait's sample may come some ticks after the wait has ended, because names are read first.
  */
 #define KEPT_TICKS 60
 
@@ -24,7 +24,10 @@ void live_open_fini(struct live_open *o)
 	map_fini(&o->debts);
 }
 
-/* Returns the thread of a label set. 0: the thread isn't known, which happens after condensing. */
+/*
+ * Returns the thread of a label set. 0: the thread isn't known, which happens after the profile was
+ * condensed (made smaller).
+ */
 static uint64_t thread_of(const struct live *l, uint32_t labels)
 {
 	const char *pid = profile_label_text(l->p, labels, "pid");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waits that aren't over. At each tick, krait counts by how much each of these waits grew since the
- * last tick, as if there were a sample. When the wait ends and its own sample comes, only the rest
- * is added. So each interval has the time that threads waited in it.
+ * Waits that aren't over. At the end of each interval (a tick), krait counts by how much each of
+ * these waits grew in the interval, as if there were a sample. When the wait ends and its own
+ * sample comes, only the rest is added. So each interval has the time that threads waited in it.
  */
 #ifndef LIVE_OPEN_H
 #define LIVE_OPEN_H
@@ -32,8 +32,8 @@ struct live_wait {
 	uint32_t labels, stack;
 	uint32_t tick; /* the last tick at which the wait was open */
 	/*
-	 * the wait's stack was left out. If the wait ends before it reaches WAIT_LONG_NS, later
-	 * samples of the thread contain its time.
+	 * The kernel program didn't take the stack of this wait. If the wait ends before it reaches
+	 * WAIT_LONG_NS, later samples of the thread contain its time.
 	 */
 	bool left;
 	bool over; /* the sample of this wait has come */

@@ -44,8 +44,9 @@ struct table {
 	const struct table_column *sort; /* the column that rows are sorted by */
 	bool ascending;
 	/*
-	 * How a table was sorted when the table of the other kind was chosen: [1] is for tables of
-	 * code, [0] for all other tables. If .sort is NULL, no table of that kind was shown yet.
+	 * How the last table of each kind was sorted when a table of the other kind was chosen: [1]
+	 * is for tables of code, [0] for all other tables. If .sort is NULL, no table of that kind
+	 * was shown yet.
 	 */
 	struct table_order {
 		const struct table_column *sort;
@@ -116,8 +117,9 @@ void table_number(const struct table *v, enum table_unit unit, double value, str
 
 /*
  * table_cpu() returns a count as a percentage of one CPU in a span of time. table_share() returns
- * it as a percentage of all that is shown. table_gil() returns which percentage of it was with the
- * GIL, table_gc() which percentage in the garbage collector. -1: not known.
+ * it as a percentage of all that is shown. table_gil() returns in which percentage of the count's
+ * CPU time the GIL was held, table_gc() which percentage was spent in the garbage collector. -1:
+ * not known.
  */
 double table_cpu(const struct table *v, const struct live_count *n, enum live_span span);
 double table_share(const struct table *v, const struct live_count *n, enum live_span span);

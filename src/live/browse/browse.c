@@ -111,8 +111,8 @@ static int show_table(struct browse *b, enum live_table table)
 }
 
 /*
- * Shows or hides frames of the kinds @kind and @too. Then the table is counted again, from all
- * samples.
+ * Shows or hides frames of the kinds @kind and @too. Then the values of the table are computed
+ * again, from all samples.
  */
 static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind too)
 {
@@ -183,8 +183,8 @@ static int open_or_enter(struct browse *b, enum page page)
 }
 
 /*
- * Shows only the samples of the chosen process, thread or label value. If only one of them is shown
- * already, shows all samples again.
+ * If all samples are shown, shows only those of the chosen process, thread or label value.
+ * Otherwise shows all samples again.
  */
 static int zoom_to(struct browse *b)
 {

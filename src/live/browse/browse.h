@@ -39,7 +39,8 @@ struct browse_facts {
 	unsigned processes, threads;
 	/* how many of .processes and .threads were still alive at the end of the last interval */
 	unsigned processes_alive, threads_alive;
-	unsigned condensed; /* how often rarely run code was summed up to save memory */
+	/* how many times the profile was condensed: rarely run code was summed up to save memory */
+	unsigned condensed;
 	double cpu, gil; /* .cpu and .gil: percent of one CPU in the last interval; -1: not known */
 	/* percentage of the last interval's samples that are in the garbage collector */
 	double gc;
@@ -112,8 +113,8 @@ void browse_init(struct browse *b, struct table *v);
 void browse_fini(struct browse *b);
 
 /*
- * Call it after a tick, a reset or a change of the table: it brings rows and tree up to date. 0 or
- * -ENOMEM + message.
+ * Brings the rows and the tree up to date. Call it after the end of an interval (a tick), after a
+ * reset, and after a change of the table. 0 or -ENOMEM + message.
  */
 _must_use_ int browse_refresh(struct browse *b);
 /*
