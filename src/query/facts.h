@@ -12,7 +12,7 @@
 
 /*
  * Appends the agent's facts as a JSON object, and a newline. @dir: the store's directory. @pins:
- * NULL if the user who asks may not see them.
+ * the windows of time whose samples are kept; NULL if the user who asks may not see them.
  */
 void facts_json(const char *dir, const struct store_facts *f, const struct pins *pins,
 		struct str *ret);
@@ -29,10 +29,16 @@ void facts_prometheus(const struct store_facts *f, struct str *ret);
  */
 void facts_totals(const struct totals *t, struct str *ret);
 
-/* Appends metrics of pins, and for each trigger a counter of the windows that it pinned. */
+/*
+ * Appends metrics of pins (windows of time whose samples are kept), and for each trigger a counter
+ * of the windows that it pinned.
+ */
 void facts_pins(const struct pins *pins, struct str *ret);
 
-/* Returns how many ms the agent has recorded, up to its newest frame; 0: not known. */
+/*
+ * Returns how many ms the agent has recorded, up to the newest second that is in the store; 0: not
+ * known.
+ */
 int64_t facts_recorded_ms(const struct store_facts *f);
 
 #endif

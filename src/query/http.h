@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The parts of HTTP/1.1 that Prometheus needs: GET /metrics, with one request per connection. A
- * Unix socket also takes POST /mark, whose body is the words of a mark.
+ * Unix socket also takes POST /mark, which asks to keep the samples of the time around now; its
+ * body has words that say why.
  *
  * A page of any web site can make a browser send requests over TCP. The browser doesn't let the
  * page read an answer of another site. But a site's name can be made to lead to this machine (DNS
@@ -29,7 +30,10 @@ struct http_verdict {
 	unsigned status; /* 200, or the HTTP status with which the request is refused */
 	bool has_token;
 	bool is_mark; /* POST /mark; else GET /metrics */
-	/* if the request is a mark: where its words begin, and how long they are */
+	/*
+	 * if the request is a mark (POST /mark): where the mark's words begin in the request, and
+	 * how long they are
+	 */
 	size_t body_at, body_bytes;
 	char reason[128]; /* why the request is refused; the answer's body says it */
 };

@@ -13,7 +13,8 @@
  * which the store keeps longer than full samples. A user who may see only their own samples gets
  * full samples all the same. The lines after the first may come in any order.
  *
- * A mark has its words in a line `words deploy 1.2.3`.
+ * A mark (a request to keep the samples of the time around now) has its words in a line `words
+ * deploy 1.2.3`.
  *
  * Times are ms since the epoch. The answer is the line `krait 1 ok BYTES` and that number of bytes,
  * or the line `krait 1 refused REASON`. After that, the connection ends. Number 1 is the protocol's
@@ -42,8 +43,8 @@
 	X(PROFILE, "profile", true)  /* a window as pprof */                                       \
 	X(STATUS, "status", false)   /* JSON, as docs/schema/agent-status.schema.json says */      \
 	X(METRICS, "metrics", false) /* Prometheus' text format */                                 \
-	X(PINS, "pins", false)	     /* all pins, by pins_write(), for who may see all */          \
-	X(MARK, "mark", false)	     /* the new pin, by pins_write(), once the agent has made it */
+	X(PINS, "pins", false)	     /* all pins (kept windows of time), by pins_write() */        \
+	X(MARK, "mark", false)	     /* the pin that the agent has made for the mark */
 
 enum query_kind {
 #define X(name, word, window) QUERY_##name,
@@ -57,9 +58,14 @@ struct query {
 	int64_t since_ms, until_ms;
 	/* the labels that a sample must have to be in the answer; they point into .text */
 	VEC(struct profile_label_text) labels;
-	bool outline;	   /* true: the client needs only an outline (OUTLINE_SERVICES) */
-	const char *words; /* words of a mark; they lie in .text, or the caller owns them */
-	char *text;	   /* owned */
+	/* true: the client needs only the functions of each service (OUTLINE_SERVICES) */
+	bool outline;
+	/*
+	 * words of a mark (they say why samples are to be kept); they lie in .text, or the caller
+	 * owns them
+	 */
+	const char *words;
+	char *text; /* owned */
 };
 
 void query_fini(struct query *q);
