@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sampler: puts samples into frames, and sends the frames to the writer; see agent.h. */
+/*
+ * The sampler: collects the samples of each second in a frame, and sends the frames to the writer;
+ * see agent.h.
+ */
 #include "agent/agent.h"
 
 #include <stdlib.h>
@@ -26,12 +29,13 @@
 #define STEP_NS NSEC_PER_SEC
 
 /*
- * A segment ends when it reaches one of these limits. The longer a segment is, the fewer bytes its
- * samples take.
+ * A segment is a run of frames (each has the samples of about a second) that share the numbers of
+ * their definitions. It ends when it reaches one of these limits. The longer a segment is, the
+ * fewer bytes its samples take.
  */
 #define SEGMENT_NS	(600 * NSEC_PER_SEC)
 #define SEGMENT_SAMPLES (128u << 10)
-/* most bytes of memory that the profile's tables may take in one segment */
+/* when the profile's tables take this many bytes of memory, the segment ends */
 #define SEGMENT_BYTES ((size_t)24 << 20)
 
 struct agent {
@@ -40,9 +44,15 @@ struct agent {
 	struct link link; /* to the writer */
 	struct notify notify;
 	struct numbering numbering;
-	/* the frame that is being filled: its times, its number, its count of samples */
+	/*
+	 * the frame (the samples of about a second) that is being filled: its times, its number,
+	 * its count of samples
+	 */
 	struct blob_place place;
-	/* when the present frame and the present segment began, CLOCK_MONOTONIC */
+	/*
+	 * when the present frame (a second of samples) and the present segment (a run of frames)
+	 * began, CLOCK_MONOTONIC
+	 */
 	uint64_t frame_ns, segment_ns;
 	uint64_t segment_samples;
 	int64_t wall_ns; /* CLOCK_REALTIME less CLOCK_MONOTONIC */
@@ -72,7 +82,7 @@ static void begin_frame(struct agent *a, uint64_t now)
 	a->frame_ns = now;
 }
 
-/* Puts a sample into the frame that is being filled. */
+/* Puts a sample into the present frame, which has the samples of about a second. */
 static int put(void *ctx, const struct profile_sample *s)
 {
 	struct agent *a = ctx;
@@ -158,7 +168,10 @@ static bool segment_is_full(const struct agent *a, uint64_t now)
 	       profile_bytes(a->s->profile) >= SEGMENT_BYTES;
 }
 
-/* Removes everything from the profile but what later samples refer to, and begins a new segment. */
+/*
+ * Begins a new segment, that is, a run of frames (seconds of samples) that share the numbers of
+ * their definitions. Removes everything from the profile but what later samples refer to.
+ */
 static int end_segment(struct agent *a, uint64_t now)
 {
 	struct profile *window = NULL;
@@ -204,7 +217,10 @@ static void reload(struct agent *a)
 		a->link.anew = true;
 }
 
-/* Keeps the agent's CPU time below the limit: the agent samples more or less often. */
+/*
+ * Keeps the agent's CPU time below the limit: the agent samples less often if necessary, and more
+ * often again when it can.
+ */
 static int keep_to_limit(struct agent *a, uint64_t now)
 {
 	const int64_t *f = a->numbering.batch.figures;
@@ -215,7 +231,8 @@ static int keep_to_limit(struct agent *a, uint64_t now)
 }
 
 /*
- * Pins the windows of triggers. While a trigger's condition is met, the agent samples more often.
+ * Checks the conditions of the triggers. If one is met, the samples of the minutes around now are
+ * kept for longer (they are pinned), and the agent samples more often.
  */
 static int pin(struct agent *a, uint64_t now)
 {
@@ -227,8 +244,9 @@ static int pin(struct agent *a, uint64_t now)
 }
 
 /*
- * The recording's loop calls this at each turn. Condensing changes all ids of the profile, so it
- * ends the segment, whose frames have the old ids.
+ * The recording's loop calls this again and again. If rare code was summed up to save memory
+ * (condensing), all ids of the profile have changed. Then a new segment begins, because the frames
+ * of the present segment have the old ids.
  */
 static int turn(void *ctx, uint64_t now)
 {

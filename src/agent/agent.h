@@ -2,9 +2,9 @@
 /*
  * The agent records until a signal ends it. The sampler is the process that the user started: it
  * has the rights to record, and names stacks. The writer owns the store and has no capability
- * (confine.h). The sampler sends a frame a second through a pipe, and never waits for the writer:
- * frames that don't fit into the pipe are dropped and counted (link.h). A third, small process
- * starts writers (starter.c).
+ * (confine.h). The sampler sends a frame (the samples of about a second) at a time through a pipe,
+ * and never waits for the writer: frames that don't fit into the pipe are dropped and counted
+ * (link.h). A third, small process starts writers (starter.c).
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -20,16 +20,17 @@ struct agent_options {
 	/* the agent's limit of CPU time, in millionths of one CPU; 0: no limit */
 	uint32_t max_cpu_ppm;
 	/*
-	 * a service that takes more CPU time than this pins a window; in millionths of one CPU; 0:
-	 * no service does
+	 * if a service takes more CPU time than this, the samples of that time are kept for longer
+	 * (a window is pinned); in millionths of one CPU; 0: never
 	 */
 	uint64_t pin_cpu_ppm;
 	/*
-	 * a service that waits longer than this pins a window; in millionths of one thread's time;
-	 * 0: no service does
+	 * if a service waits longer than this, the samples of that time are kept for longer (a
+	 * window is pinned); in millionths of one thread's time; 0: never
 	 */
 	uint64_t pin_wait_ppm;
-	bool pin_failures; /* pin a window when a process ends with an error */
+	/* when a process ends with an error, keep the samples of that time (pin a window) */
+	bool pin_failures;
 	/* path of the program that is run when a trigger fires (hook.h); NULL: none */
 	const char *on_trigger;
 	/* functions whose CPU time is counted: their names (store_count_functions()) */

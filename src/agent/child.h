@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the agent's processes other than the sampler share: the starter (starter.c) and the hook's
- * process (hook.c). The sampler forks them before it has threads, kernel programs and other files.
- * They execute no other program.
+ * What the agent's processes other than the sampler share: the starter, which starts writers
+ * (starter.c), and the hook's process, which runs the user's program (hook.c). The sampler forks
+ * them before it has threads, kernel programs and other files. The starter executes no other
+ * program.
  */
 #ifndef AGENT_CHILD_H
 #define AGENT_CHILD_H

@@ -5,9 +5,10 @@
  * hook's process before it has anything that a child could inherit. The hook's process has no
  * capability. If root started the agent, it becomes krait's own user, or nobody.
  *
- * The program gets three arguments: the trigger's name, its words, and the pinned window, in the
- * form in which `krait last` takes one. The words are partly names of processes, so they may be
- * anything that pin_words() makes. The program's standard output is the agent's standard error.
+ * The program gets three arguments: the trigger's name, words that say why the trigger fired, and
+ * the pinned window of time (its samples are kept), in the form in which `krait last` takes a
+ * window. Names of processes may be among the words, so the words may be any text that pin_words()
+ * makes. The program's standard output is the agent's standard error.
  */
 #ifndef AGENT_HOOK_H
 #define AGENT_HOOK_H
@@ -22,8 +23,8 @@
 _must_use_ int hook_begin(const struct agent_options *o, int *ret);
 
 /*
- * Asks the hook's process to run the program for @p. Never waits: if too many runs are waiting
- * already, this one is left out.
+ * Asks the hook's process to run the program for @p, a window of time that a trigger has pinned.
+ * Never waits: if too many runs are waiting already, this one is left out.
  */
 void hook_run(int fd, const struct pin *p);
 

@@ -11,8 +11,8 @@
 
 #define WINDOW_NS (10 * NSEC_PER_SEC)
 /*
- * How many times the effort may be halved: 99 Hz become 3. If the agent still takes much CPU time
- * then, samples are hardly the cause.
+ * How many times the sampling rate may be halved: 99 Hz become 3. If the agent still takes much CPU
+ * time then, samples are hardly the cause.
  */
 #define MOST_HALVINGS 5
 /*
@@ -26,8 +26,8 @@
  */
 #define HOT_WINDOWS 2
 /*
- * A window is calm if twice the effort would have fit into the limit (CALM_PART). After this many
- * calm windows of 10 s in a row, the agent samples more often again.
+ * A window of 10 s is calm if the agent could have sampled twice as often in it without exceeding
+ * its limit (CALM_PART). After this many calm windows in a row, it samples more often again.
  */
 #define CALM_WINDOWS 3
 /* A window of 10 s is calm if the agent took less than this part of its limit in it. */
@@ -94,7 +94,10 @@ static int apply(struct limit *l)
 	return r;
 }
 
-/* Sets how many times the effort is halved. Returns 1, or -errno + message. */
+/*
+ * Sets how many times the user's sampling rate and budget for stacks of waits are halved. Returns
+ * 1, or -errno + message.
+ */
 static int change(struct limit *l, unsigned halvings)
 {
 	l->halvings = halvings;
@@ -143,7 +146,10 @@ static int raise(struct limit *l)
 	return change(l, l->halvings - 1);
 }
 
-/* Judges a window of @ns in which the agent took @cpu_ns of CPU time. */
+/*
+ * Changes how much the agent samples, if necessary, after a window of @ns in which it took @cpu_ns
+ * of CPU time.
+ */
 static int judge(struct limit *l, double cpu_ns, double ns)
 {
 	double ppm = cpu_ns * 1e6 / ns, max = l->asked.max_cpu_ppm;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps the agent's CPU time below its limit by changing its effort, which is the sampling rate and
- * the wait budget. While the agent takes more CPU time than its limit, rate and budget are halved,
- * again and again. When twice the effort would fit into the limit, they are doubled again. A
- * sample's weight is its own period, so shares and times stay right, but get less exact.
+ * the wait budget (the CPU time that stacks of waits may take). While the agent takes more CPU time
+ * than its limit, rate and budget are halved, again and again. When twice the effort would fit into
+ * the limit, they are doubled again. A sample's weight is its own period, so shares and times stay
+ * right, but get less exact.
  *
  * While the condition of a trigger is met (trigger.h), the agent samples more often than the user
  * asked, as long as that fits into the limit.
@@ -23,7 +24,8 @@ struct effort {
 struct limit {
 	struct session *s;
 	struct effort asked;
-	unsigned halvings; /* how many times the user's rate and budget are halved at present */
+	/* how many times the user's sampling rate and wait budget are halved at present */
+	unsigned halvings;
 	/*
 	 * .wanted: a trigger's condition is met; .raised: because of it the agent samples more
 	 * often now
@@ -34,7 +36,10 @@ struct limit {
 	uint64_t begin_ns;     /* when the present window of 10 s began, CLOCK_MONOTONIC */
 	uint64_t begin_cpu_ns; /* CPU time that the agent had taken when the present window began */
 	unsigned hot;	       /* how many windows in a row took more CPU time than the limit */
-	/* how many windows in a row were calm (limit.c): twice the effort would have fit */
+	/*
+	 * how many windows in a row were calm (limit.c): twice the sampling rate would have fit
+	 * into the limit
+	 */
 	unsigned calm;
 };
 
@@ -46,14 +51,15 @@ void limit_begin(struct limit *l, struct session *s, const struct effort *asked,
 
 /*
  * Call it about once a second with the CPU time that the agent has taken since it began. Returns 1
- * if the effort has changed, which a comment of the profile says; 0 if not; or -errno + message.
+ * if the sampling rate and the wait budget have changed, which a comment of the profile says; 0 if
+ * not; or -errno + message.
  */
 _must_use_ int limit_turn(struct limit *l, uint64_t now_ns, uint64_t cpu_ns);
 
 /*
  * With @more, the agent samples more often than the user asked; without @more, as often as asked.
  * Call it when a trigger's condition is met, and again when no condition is met any more. Returns 1
- * if the effort has changed, else 0, or -errno + message.
+ * if the sampling rate has changed, else 0, or -errno + message.
  */
 _must_use_ int limit_raise(struct limit *l, bool more);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sends frames to the writer, and has the writer started again when it dies; see link.h. */
+/*
+ * Sends frames (each has the samples of about a second) to the writer, and has the writer started
+ * again when it dies; see link.h.
+ */
 #include "agent/link.h"
 
 #include <errno.h>
@@ -16,7 +19,7 @@
 
 /* size of the pipe to the writer, if the kernel permits that size */
 #define PIPE_BYTES (1 << 20)
-/* the most bytes of frames that wait in the sampler for room in the pipe */
+/* the most bytes of samples that wait in the sampler for room in the pipe */
 #define OUT_BYTES      (4u << 20)
 #define LAST_MS	       10000 /* how many ms the sampler waits for the writer at the end */
 
@@ -213,8 +216,8 @@ int link_turn(struct link *l, uint64_t now)
 }
 
 /*
- * Puts a frame behind those that wait for room in the pipe. If too many wait already, the frame is
- * dropped.
+ * Puts a frame (the samples of about a second) behind those that wait for room in the pipe. If too
+ * many wait already, the frame is dropped.
  */
 int link_send(struct link *l, const struct blob_place *place, const struct str *columns)
 {
@@ -251,7 +254,10 @@ bool link_send_pin(struct link *l, const struct pin *p)
 	return !l->waiting.failed;
 }
 
-/* Sends the frames that still wait. Gives up if the writer takes nothing for LAST_MS. */
+/*
+ * Sends the frames (batches of samples) that still wait. Gives up if the writer takes nothing for
+ * LAST_MS.
+ */
 static int finish(struct link *l)
 {
 	struct pollfd fd = {.fd = l->out, .events = POLLOUT};

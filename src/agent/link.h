@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The sampler's end of the pipe to the writer. The sampler never waits for the writer while it
- * samples: frames that don't fit are dropped. A writer that dies is replaced by a new one, after
- * 0.1 s at first and 30 s at most. Samples that the dead writer hadn't stored are lost. Dropped and
- * lost samples are counted.
+ * samples: frames (each has the samples of about a second) that don't fit are dropped. A writer
+ * that dies is replaced by a new one, after 0.1 s at first and 30 s at most. Samples that the dead
+ * writer hadn't stored are lost. Dropped and lost samples are counted.
  */
 #ifndef AGENT_LINK_H
 #define AGENT_LINK_H
@@ -19,7 +19,10 @@ struct link {
 	int starter_fd;
 	/* the pipe to the writer and the pipe from it; -1: there is no writer */
 	int out, answers;
-	/* bytes of frames that are to be sent; those already sent are removed only now and then */
+	/*
+	 * bytes of frames (batches of samples) that are to be sent; those already sent are removed
+	 * only now and then
+	 */
 	struct str waiting;
 	size_t sent; /* how many bytes of .waiting are in the pipe already */
 	/* number of samples that were sent, but that the writer hasn't confirmed as stored */
@@ -36,18 +39,24 @@ struct link {
 	uint64_t dropped;
 	uint64_t lost; /* number of samples that a dead writer hadn't stored */
 	unsigned restarts;
-	/* A frame was dropped, so the caller must begin a new segment, and clear this. */
+	/*
+	 * The samples of a second were dropped, so the caller must begin a new segment of the
+	 * store, and clear this member.
+	 */
 	bool anew;
-	/* words of marks that users have sent; the caller removes them */
+	/*
+	 * words of marks, by which users ask to keep the samples of the time around now; the caller
+	 * removes them
+	 */
 	char marks[LINK_MARKS][PIN_WORDS_BYTES];
 	unsigned n_marks;
-	/* As .anew, and the frame that is being filled can't be written either. */
+	/* As .anew, and the samples of the present second can't be written either. */
 	bool broke;
 };
 
 /*
- * Starts the writer, and waits until the store is open. @figures get the sums over earlier agents
- * that used this store. 0 or -errno + message.
+ * Starts the writer, and waits until the store is open. @figures: the writer sets those counters
+ * that are sums over earlier agents that used this store. 0 or -errno + message.
  */
 _must_use_ int link_begin(struct link *l, const struct agent_options *o,
 			  int64_t figures[BATCH_FIGURES]);
@@ -58,17 +67,23 @@ _must_use_ int link_begin(struct link *l, const struct agent_options *o,
  */
 _must_use_ int link_turn(struct link *l, uint64_t now);
 
-/* Sends a frame, or drops it. @place describes the frame. 0 or -errno + message. */
+/*
+ * Sends a frame (the samples of about a second), or drops it. @place describes the frame. 0 or
+ * -errno + message.
+ */
 _must_use_ int link_send(struct link *l, const struct blob_place *place, const struct str *columns);
 
-/* Sends a pin to the writer. Returns false if there is no writer: try again later. */
+/*
+ * Sends a pin (a window of time whose samples are to be kept) to the writer. Returns false if there
+ * is no writer: try again later.
+ */
 bool link_send_pin(struct link *l, const struct pin *p);
 
 /* Returns the CPU time of all writers since the agent began, in ns. */
 int64_t link_cpu(struct link *l);
 
 /*
- * Waits until the writer has stored all frames, unless @error isn't 0. Ends the writer. Returns
+ * Waits until the writer has stored all samples, unless @error isn't 0. Ends the writer. Returns
  * @error, 0 or -errno.
  */
 _must_use_ int link_end(struct link *l, int error);

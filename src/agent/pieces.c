@@ -8,8 +8,9 @@
 #include "profile/intervals/part.h"
 
 /*
- * Every 10 s there is a round, in which each long wait gets a piece. With many waits, rounds are
- * rarer: PIECE_NS for each wait, so at most ten pieces a second.
+ * Every 10 s there is a round, in which the time that each long wait has lasted since the last
+ * round is stored as one piece. With many waits, rounds are rarer: PIECE_NS for each wait, so at
+ * most ten pieces a second.
  */
 #define ROUND_NS (10 * NSEC_PER_SEC)
 #define PIECE_NS (100 * NSEC_PER_MSEC)
@@ -72,8 +73,8 @@ int pieces_turn(struct pieces *x, uint64_t now_ns)
 		return 0;
 	x->now_ns = (int64_t)(now_ns - x->s->start_ns);
 	/*
-	 * two rounds after a wait's last piece, no sample of this wait comes any more: forget the
-	 * waits that only the round before the last one noted
+	 * Forget the waits whose latest piece was stored two rounds ago: no samples of these waits
+	 * come any more.
 	 */
 	map_clear(&last);
 	x->old = x->kept;

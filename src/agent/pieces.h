@@ -18,21 +18,22 @@ struct pieces {
 	void *ctx;
 	/*
 	 * Keys: hashes of a wait's thread and beginning. Values: until when the wait is stored, in
-	 * ns of the profile's time. .old has waits that got no piece in the latest round; their
-	 * samples may still come.
+	 * ns of the profile's time. .kept has waits of which the latest round (pieces_turn())
+	 * stored a piece. .old has those of the round before; their samples may still come.
 	 */
 	struct map kept, old;
-	uint64_t due_ns; /* when the next round is due, CLOCK_MONOTONIC */
-	int64_t now_ns;	 /* when the latest round was, in ns of the profile's time */
-	int off_cpu;	 /* index of the value off_cpu; -1: waits aren't recorded */
+	/* when pieces of all long waits are stored next (a round), CLOCK_MONOTONIC */
+	uint64_t due_ns;
+	int64_t now_ns; /* when pieces were last stored, in ns of the profile's time */
+	int off_cpu;	/* index of the value off_cpu; -1: waits aren't recorded */
 };
 
 void pieces_begin(struct pieces *x, uint64_t now_ns);
 void pieces_fini(struct pieces *x);
 
 /*
- * If a round is due, passes a piece of each long wait that isn't over to .add(). 0 or -ENOMEM +
- * message.
+ * If it is time for the next pieces, passes a piece of each long wait that isn't over to .add(). 0
+ * or -ENOMEM + message.
  */
 _must_use_ int pieces_turn(struct pieces *x, uint64_t now_ns);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the agent's processes send to each other: frames from the sampler to the writer, and answers
- * back. All of them run the same program, so numbers are sent as they lie in memory.
+ * What the agent's processes send to each other: frames (each has the samples of about a second)
+ * from the sampler to the writer, and answers back. All of them run the same program, so numbers
+ * are sent as they lie in memory.
  */
 #ifndef AGENT_PIPE_H
 #define AGENT_PIPE_H
@@ -14,8 +15,9 @@
 #include "store/pins/pins.h"
 
 /*
- * Stands before the columns of a frame, and before a struct pin. .place.segment counts from 0; the
- * writer adds the number of segments that the store had before. .place isn't set for a pin.
+ * The head of a message to the writer. The columns of a frame (the samples of about a second) or a
+ * struct pin follow. .place.segment counts from 0; the writer adds the number of segments that the
+ * store had before. .place isn't set for a pin.
  */
 struct agent_frame {
 	struct blob_place place;
@@ -24,18 +26,27 @@ struct agent_frame {
 };
 
 enum agent_answer_kind {
-	/* the store is open; .figures: sums over the earlier agents that used this store */
+	/*
+	 * the store is open; .figures has the counters that are sums over earlier agents that used
+	 * this store
+	 */
 	ANSWER_READY,
 	ANSWER_KEPT, /* a frame was stored */
-	/* the disk is full and a frame was dropped, so the sampler must begin a new segment */
+	/*
+	 * the disk is full and the samples of a second were dropped, so the sampler must begin a
+	 * new segment
+	 */
 	ANSWER_DROPPED,
 	ANSWER_FAILED, /* the writer ends; .text says for what reason */
-	ANSWER_MARK,   /* a user has marked this moment; .text has the words of the mark */
+	/*
+	 * a user asks to keep the samples of the time around now; .text has the words of this mark
+	 */
+	ANSWER_MARK,
 };
 
 /* An answer has at most PIPE_BUF bytes, so the kernel writes it in one piece. */
 struct agent_answer {
-	uint32_t kind, samples; /* .samples: how many samples the stored or dropped frame has */
+	uint32_t kind, samples; /* .samples: how many samples were stored or dropped */
 	int32_t error;		/* of ANSWER_FAILED: -errno */
 	int64_t figures[BATCH_FIGURES];
 	pid_t writer;
@@ -60,8 +71,9 @@ _must_use_ int starter_begin(const struct agent_options *o, pid_t *ret, int *ret
 _must_use_ int starter_ask(int starter_fd, int in, int out);
 
 /*
- * writer.c: the writer's process runs this. Reads frames from @fds[0] until that pipe ends, and
- * writes answers to @fds[1]. @marks: the pipe through which users mark a moment, or -1.
+ * writer.c: the writer's process runs this. Reads frames (batches of samples) from @fds[0] until
+ * that pipe ends, and writes answers to @fds[1]. @marks: the pipe through which users ask to keep
+ * the samples of the time around now, or -1.
  */
 _Noreturn void agent_write(const struct agent_options *o, pid_t sampler, unsigned confined,
 			   int marks, const int fds[2]);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of triggers. Pins windows while their conditions are met; see trigger.h. */
+/*
+ * The table of triggers. Pins windows of time (keeps their samples) while the triggers' conditions
+ * are met; see trigger.h.
+ */
 #include "agent/trigger.h"
 
 #include <signal.h>
@@ -13,16 +16,19 @@
 
 #define BEFORE_MS 60000
 #define AFTER_NS  (60 * NSEC_PER_SEC)
-/* how much time a condition pins at most, however long it is met */
+/* a pinned window ends at most this long after its condition was met for the first time */
 #define MOST_NS (600 * NSEC_PER_SEC)
 /*
- * while a condition is met, the end of its pinned window moves on; the writer gets the new end when
- * less than this is left of the end that it knows
+ * While a condition is met, the end of its pinned window moves on. The writer is told the new end
+ * when less than this is left until the end that it knows.
  */
 #define LEFT_NS	 (30 * NSEC_PER_SEC)
 #define USAGE_NS (10 * NSEC_PER_SEC)
 
-/* Returns the oldest mark that a user has sent in @words, and removes it. */
+/*
+ * Copies the words of the oldest mark (a user's request to keep the samples of the time around now)
+ * to @words, and removes the mark. Returns false if there is none.
+ */
 static bool is_marked(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])
 {
 	struct link *l = t->link;
@@ -93,14 +99,14 @@ static bool has_failed(struct triggers *t, uint64_t now, char words[PIN_WORDS_BY
 	return true;
 }
 
-/* The table of triggers. */
+/* All triggers. A trigger's condition, once met, pins a window of time (its samples are kept). */
 static const struct trigger {
 	const char *cause; /* the trigger's name in the store, in status and in metrics */
 	/* tells whether the condition is met; if it is, @words say why, in any bytes */
 	bool (*holds)(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES]);
 	/*
-	 * true: a pin is made each time that the condition is met; false: if the condition is met
-	 * again within a window, that window gets longer
+	 * true: each time that the condition is met, a new window is pinned; false: if the
+	 * condition is met again within a pinned window, that window gets longer
 	 */
 	bool each;
 } rows[] = {
@@ -143,7 +149,8 @@ static bool is_looked_at(const struct usage *u, const struct profile_sample *s)
 }
 
 /*
- * Doesn't count the waits of threads that have no work: they wait in a place that is called idle.
+ * Doesn't count the waits of threads that have no work: these wait in functions in which threads
+ * wait for work (collect/thread/places.h).
  */
 void triggers_sample(struct triggers *t, const struct profile *p, const struct profile_sample *s)
 {
@@ -182,7 +189,7 @@ void triggers_ended(struct triggers *t, uint32_t tgid, const char *name, int sta
 			 name, tgid, code);
 }
 
-/* Returns the window of trigger @row that can be extended; NULL: there is none. */
+/* Returns the pinned window of trigger @row if it can be extended; NULL: there is none. */
 static struct held *held_of(struct triggers *t, const struct trigger *row)
 {
 	for (unsigned i = 0; i < t->n && !row->each; i++)
@@ -199,7 +206,7 @@ static struct held *new_held(struct triggers *t)
 	return &t->held[TRIGGERS_HELD - 1];
 }
 
-/* Sends a window to the writer if it is new, or if the end that the writer knows is near. */
+/* Sends a pinned window to the writer if it is new, or if the end that the writer knows is near. */
 static void send_pin(struct triggers *t, struct held *h, uint64_t now, int64_t wall_ms)
 {
 	if (h->end_ns <= h->sent_ns || h->sent_ns > now + LEFT_NS)
@@ -261,8 +268,8 @@ bool triggers_turn(struct triggers *t, uint64_t now, int64_t wall_ms)
 		send_pin(t, h, now, wall_ms);
 		any |= now < h->end_ns;
 		/*
-		 * a window stays in the list while its condition is met, even beyond MOST_NS:
-		 * otherwise the condition would begin a new pin
+		 * The window stays in the list while its condition is met, even beyond MOST_NS.
+		 * Otherwise the condition would pin a new window.
 		 */
 		if (now < h->end_ns || h->holds)
 			t->held[kept++] = *h;

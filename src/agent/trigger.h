@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A trigger has a condition that the sampler checks again and again. When the condition is met, the
- * time from a minute before until a minute after that moment is pinned in the store, with words
- * that say why. While a condition is met, the agent samples more often (limit.h). trigger.c has the
- * table of triggers.
+ * time from a minute before until a minute after that moment is pinned in the store (its samples
+ * are kept when others of their age are removed), with words that say why. While a condition is
+ * met, the agent samples more often (limit.h). trigger.c has the table of triggers.
  */
 #ifndef AGENT_TRIGGER_H
 #define AGENT_TRIGGER_H
@@ -12,7 +12,7 @@
 #include "profile/profile.h"
 
 /*
- * how many pinned windows can be extended at a time; if there are more, the oldest isn't extended
+ * how many pinned windows of time can be extended; if there are more, the oldest can't be extended
  * any more
  */
 #define TRIGGERS_HELD 16
@@ -47,7 +47,10 @@ struct triggers {
 	/* pipe to the hook's process (hook_begin()); the caller sets it after triggers_begin() */
 	int hook;
 	struct usage cpu, waiting;
-	/* the first process that failed since the last turn, in words; "": no process did */
+	/*
+	 * the first process that failed since triggers_turn() was last called, in words; "": no
+	 * process did
+	 */
 	char failed[PIN_WORDS_BYTES];
 	struct held {
 		const struct trigger *row;
@@ -57,7 +60,7 @@ struct triggers {
 		 * end that the writer knows
 		 */
 		uint64_t end_ns, most_ns, sent_ns;
-		/* the trigger's condition was met in the last turn */
+		/* the trigger's condition was met in the last triggers_turn() */
 		bool holds;
 	} held[TRIGGERS_HELD];
 	unsigned n;
@@ -81,7 +84,8 @@ void triggers_ended(struct triggers *t, uint32_t tgid, const char *name, int sta
 
 /*
  * Checks all conditions, and pins the windows of those that are met. @wall_ms: the wall clock's
- * time at @now. Returns whether a window is open; the agent samples more often in that time.
+ * time at @now. Returns true if a pinned window hasn't ended yet; the agent samples more often
+ * until then.
  */
 bool triggers_turn(struct triggers *t, uint64_t now, int64_t wall_ms);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The writer is the process that owns the store. It has no capabilities, and opens no file outside
- * of the store. It only stores the frames that the sampler made. See agent.h.
+ * of the store. It only stores the frames (each has the samples of about a second) that the sampler
+ * made. See agent.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,23 +16,35 @@
 #include "base/system/log.h"
 #include "store/pins/marks.h"
 
-#define MOST_MARKS 16 /* how many of the users' marks are passed to the sampler after each frame */
+/*
+ * at most this many marks, by which users ask to keep the samples of now, are passed to the sampler
+ * after each second of samples
+ */
+#define MOST_MARKS 16
 
 struct writer {
 	const struct agent_options *o;
 	struct store *store;
 	int in, out;
 	unsigned confined; /* enum confined bits */
-	/* a segment's number in the store is the sampler's number + .first */
+	/*
+	 * The sampler numbers segments (runs of frames) from 0. A segment's number in the store is
+	 * the sampler's number + .first.
+	 */
 	uint64_t first;
-	/* the sampler's number of the segment to which the present frames belong */
+	/* the sampler's number of the segment that is being written */
 	uint64_t segment;
 	bool begun; /* a frame has come */
-	/* a frame of this segment was dropped, so later frames of the segment couldn't be read */
+	/* samples of this segment were dropped, so later frames of the segment couldn't be read */
 	bool broken;
-	int marks; /* the pipe through which users mark a moment; -1: there is none */
+	/*
+	 * the pipe through which users ask to keep the samples of the time around now; -1: there is
+	 * none
+	 */
+	int marks;
 	struct str columns;
-	int64_t earlier[BATCH_FIGURES]; /* sums over the earlier agents that used this store */
+	/* counters that are sums over the earlier agents that used this store */
+	int64_t earlier[BATCH_FIGURES];
 };
 
 static void answer(const struct writer *w, enum agent_answer_kind kind, uint32_t samples, int error)
@@ -48,7 +61,10 @@ static void answer(const struct writer *w, enum agent_answer_kind kind, uint32_t
 	(void)!write(w->out, &a, sizeof(a));
 }
 
-/* Passes users' marks to the sampler, MOST_MARKS at a time. */
+/*
+ * Passes users' marks (requests to keep the samples of the time around now) to the sampler,
+ * MOST_MARKS at a time.
+ */
 static void hand_on_marks(const struct writer *w)
 {
 	struct agent_answer a = {.kind = ANSWER_MARK};
@@ -76,8 +92,8 @@ static int take(int fd, void *to, size_t n)
 }
 
 /*
- * Reads the next frame, and puts its columns into .columns. Returns 1; 0 if the pipe has ended; or
- * -errno + message.
+ * Reads the next frame (the samples of about a second), and puts its columns into .columns. Returns
+ * 1; 0 if the pipe has ended; or -errno + message.
  */
 static int take_frame(struct writer *w, struct agent_frame *f)
 {
@@ -101,19 +117,22 @@ static int take_frame(struct writer *w, struct agent_frame *f)
 }
 
 /*
- * Call it when the sampler has begun a new segment: all earlier segments are complete, and are
- * sealed.
+ * Call it when the sampler has begun a new segment. Seals all earlier segments: they are complete,
+ * and their frames are replaced by blocks, one for each service.
  */
 static int begin_segment(struct writer *w, uint64_t segment)
 {
 	int r = store_seal_rest(w->store);
 
-	/* the disk is full: krait tries to seal these frames again when the next segment begins */
+	/*
+	 * the disk is full: krait tries again to seal the earlier segments when the next segment
+	 * begins
+	 */
 	if (r == -ENOSPC)
 		log_warn("%s", err_msg());
 	/*
-	 * without these trees the samples can still be read; krait tries to make them again when
-	 * the next segment begins
+	 * Without the summaries for long windows of time, the samples can still be read. krait
+	 * tries to make the summaries again when the next segment begins.
 	 */
 	if (!r && store_roll_up(w->store))
 		log_warn("can't make the summary for long windows of time, and tries again later: "
@@ -133,12 +152,18 @@ static int append(struct writer *w, const struct agent_frame *f)
 	return r ? r : store_append(w->store, &place, w->columns.s, w->columns.n);
 }
 
-/* Writes a frame. If the disk is full, drops this frame and the rest of its segment. */
+/*
+ * Writes a frame (the samples of about a second). If the disk is full, drops this frame and the
+ * rest of its segment.
+ */
 static int write_frame(struct writer *w, const struct agent_frame *f)
 {
 	int r = 0;
 
-	/* the sampler may have sent segments before this one to a writer that died */
+	/*
+	 * The sampler may have sent earlier segments to a writer that died. So the
+	 * first segment that this writer gets may have any number.
+	 */
 	if (!w->begun) {
 		w->begun = true;
 		w->first -= f->place.segment;
@@ -159,7 +184,10 @@ static int write_frame(struct writer *w, const struct agent_frame *f)
 	return 0;
 }
 
-/* Goes on even if the pin can't be written: the samples are in the store all the same. */
+/*
+ * Goes on even if the pin (that a window of time is to be kept) can't be written: the samples are
+ * in the store all the same.
+ */
 static void write_pin(const struct writer *w)
 {
 	struct pin p;

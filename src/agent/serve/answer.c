@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Answers one request, in a process of its own. The whole answer is first written to a temporary
- * file, so its length is known. A client that reads slowly then holds up neither memory nor the
- * lock.
+ * file, so its length is known. A client that reads slowly then takes no memory, and doesn't hold
+ * the lock that lets one process at a time make an answer.
  */
 #include <fcntl.h>
 #include <malloc.h>
@@ -29,7 +29,10 @@
 
 /* When one of these times is over, SIGALRM ends the process, and so the connection. */
 #define REQUEST_SECONDS 5 /* seconds in which the request must come */
-/* seconds in which the process must get the lock and make its answer */
+/*
+ * seconds in which the process must get its turn and make its answer; one process at a time makes
+ * an answer
+ */
 #define TURN_SECONDS 20
 #define SEND_SECONDS 20
 /* how many seconds a client may go on sending after it got the answer */
@@ -106,8 +109,8 @@ static int answer_profile(struct question *q, struct store *store)
 	struct store_query wanted = {.since_ms = q->query.since_ms,
 				     .until_ms = q->query.until_ms,
 				     /*
-				      * blocks of coarser tiers don't say for which user their
-				      * samples ran
+				      * the store's summaries of old samples don't say which users'
+				      * processes these were
 				      */
 				     .outline = q->all && q->query.outline ? OUTLINE_SERVICES
 									   : OUTLINE_NONE};
@@ -171,8 +174,8 @@ static int answer_metrics(struct question *q, struct store *store)
 }
 
 /*
- * Refuses pins and marks to peers that may not see everything: a pin's words may tell what other
- * users' processes do.
+ * Refuses requests about pins and marks (windows of time that are kept) from peers that may not see
+ * everything: a pin's words may tell what other users' processes do.
  */
 static int check_all(const struct question *q)
 {
@@ -197,7 +200,10 @@ static int answer_pins(struct question *q, struct store *store)
 	return r ? r : put_pins(q, &pins);
 }
 
-/* Hands the mark to the agent, which makes the pin. Waits until the pin is in the store. */
+/*
+ * Hands the user's mark to the agent, which keeps the samples of the time around now (makes a pin).
+ * Waits until the pin is in the store.
+ */
 static int answer_mark(struct question *q, struct store *store)
 {
 	_cleanup_(pins_fini) struct pins pins = {};
@@ -217,7 +223,8 @@ static int (*const answers[QUERY_N_KINDS])(struct question *, struct store *) = 
 
 /*
  * Makes the answer. A lock lets only one process at a time make one, so that their memory doesn't
- * add up. A mark needs no lock: it takes little memory, but has to wait for the agent.
+ * add up. A user's mark (QUERY_MARK) is answered without the lock: it takes little memory, but has
+ * to wait for the agent.
  */
 static int make(struct question *q)
 {
