@@ -8,7 +8,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 
-enum { MOST_NAMED = 20 }; /* how many files a line of text names */
+enum { MOST_NAMED = 20 }; /* the message about shown source text names at most this many files */
 
 int64_t source_ran(struct profile *p, const char *path)
 {

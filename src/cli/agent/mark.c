@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait agent mark TEXT`: makes the agent pin the time around the present moment. */
+/*
+ * `krait agent mark TEXT`: makes the agent keep the samples of the minutes around now (pin them).
+ */
 #include "cli/agent/agent.h"
 
 #include <stdio.h>
@@ -20,7 +22,7 @@ struct mark_options {
 
 #define FIELD(f) offsetof(struct mark_options, f)
 
-/* Sends the mark to the server of queries, which may tell the agent. */
+/* Sends the mark to the server of queries, which has the right to pass it on to the agent. */
 static int ask_server(const char *socket, const char *text, struct pin *ret)
 {
 	_cleanup_(query_fini) struct query q = {.kind = QUERY_MARK, .words = text};

@@ -18,8 +18,8 @@
 #define LINES_A_MINUTE 10
 
 /*
- * Begins with starting the writer, so that it is forked while krait has no threads, open files and
- * kernel programs.
+ * Starts the agent's writer, a process of its own, before everything else. So it is forked while
+ * krait has no threads, open files and kernel programs.
  */
 static int begin(struct session *s, const struct agent_options *o, struct agent **ret)
 {

@@ -222,7 +222,10 @@ static int add_idle(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* Removes a side's waits of threads without work, unless the user's filters ask for them. */
+/*
+ * Removes from one side the waits of threads without work, unless the user's filters ask for these
+ * waits.
+ */
 static int leave_idle_out_of(const struct diff_options *o, enum diff_side side,
 			     struct diff_facts *f)
 {

@@ -67,7 +67,7 @@ static void add_change(struct str *row, const struct diff_cost *c, bool share, c
 
 /*
  * Which columns of the table are printed. A narrow terminal gets fewer columns, so that names keep
- * at least 18.
+ * a width of at least 18 characters.
  */
 enum columns { WITHOUT_AFTER, WITHOUT_TOTAL, WITHOUT_SHARE, ALL_COLUMNS };
 

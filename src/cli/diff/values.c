@@ -31,7 +31,7 @@ static bool is_of_gil_or_blame(const struct profile_value_type *v)
 	       streq(v->type, "lock_blame");
 }
 
-/* Tells whether the value is waiting time. Part of wall time is. */
+/* Tells whether the value is waiting time or contains some, as wall time does. */
 static bool is_of_waits(const struct profile_value_type *v)
 {
 	return streq(v->unit, "nanoseconds") &&

@@ -167,7 +167,7 @@ void diff_add_gc(const struct diff_facts *f, struct str *b)
 }
 
 /*
- * Appends per which unit of work costs are: "Per run (both commands ran to their end)" or "Per
+ * Appends to which unit of work costs refer: "Per run (both commands ran to their end)" or "Per
  * request".
  */
 static void add_measure(const struct diff_facts *f, struct str *b)
@@ -236,8 +236,8 @@ static void add_whole(const struct diff_cost *all, struct str *b)
 }
 
 /*
- * Appends that nothing changed by more than noise. Also appends how the sum of all functions
- * changed, because the machine's speed changes that.
+ * Appends that nothing changed by more than noise. Also appends by how much the cost of all
+ * functions together changed, if that is much: another speed of the machine may be the reason.
  */
 static void add_noise(const struct diff_facts *f, struct str *b)
 {

@@ -22,7 +22,9 @@ struct finding {
 };
 
 struct doctor {
-	/* tests set the directory in which files stand in for those of the system; otherwise "" */
+	/*
+	 * directory whose files are read in place of the system's files: set by tests, otherwise ""
+	 */
 	const char *root;
 	struct rights rights;
 	VEC(struct finding) findings;

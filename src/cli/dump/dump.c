@@ -58,7 +58,7 @@ static int add(struct run *x, pid_t pid)
 	return dump_add(x->dump, pid);
 }
 
-/* Adds the process @pid, which the user asked for, and the processes below it. */
+/* Adds the process @pid, which the user asked for, and its descendants. */
 static void add_tree(struct run *x, pid_t pid)
 {
 	pid_vec tree = {};

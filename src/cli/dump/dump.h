@@ -68,8 +68,8 @@ struct dump_running {
 	/* the struct dump_thread of each thread that has a complete stack already */
 	struct map whole;
 	/*
-	 * .seen: how many samples the present pass over the profile has met so far. .taken: how
-	 * many samples the earlier passes have met, which this pass skips.
+	 * .seen: how many samples the present pass over the profile has looked at so far. .taken:
+	 * how many samples the earlier passes have looked at, which this pass skips.
 	 */
 	uint64_t seen, taken;
 	/* none of the latest samples lacked mappings or unwind tables */
@@ -86,8 +86,8 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 void dump_running_fini(struct dump_running *x);
 
 /*
- * Returns the @n frames of @t that are shown, innermost first. @in: becomes a copy of @to for the
- * profile that has these frames.
+ * Returns the @n frames of @t that are shown, innermost first. Sets @in to a copy of @to that is
+ * for the profile of these frames.
  */
 const uint32_t *dump_frames(const struct dump_print *to, const struct dump_thread *t,
 			    struct dump_print *in, size_t *n);

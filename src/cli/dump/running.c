@@ -103,7 +103,9 @@ static int take_samples(struct dump_running *x, uint64_t early)
 	return r ? err_sys(r, "samples") : 0;
 }
 
-/* Tells whether krait still makes unwind tables while a thread has only incomplete stacks. */
+/*
+ * Returns true if krait is still making unwind tables and some thread has only incomplete stacks.
+ */
 static bool waits_for_rows(const struct dump_running *x)
 {
 	if (!collect_rows_coming(x->session.collect))
@@ -117,7 +119,9 @@ static bool waits_for_rows(const struct dump_running *x)
 	return false;
 }
 
-/* Drains samples until each thread has a complete stack, or until the time is over. */
+/*
+ * Reads samples from the kernel until each thread has a complete stack, or until the time is over.
+ */
 static int sample(struct dump_running *x)
 {
 	struct session *s = &x->session;
@@ -198,8 +202,8 @@ void dump_running_read(struct dump_running *x, const struct dump_options *o,
 	x->options.interpreter_frames = o->record.session.interpreter_frames;
 	r = list(x, processes, n);
 	/*
-	 * With several processes, makes none of them a target, so all processes are sampled: a
-	 * target that has just ended would be an error.
+	 * With several processes, makes none of them a target, so that all processes on the machine
+	 * are sampled: a target that has just ended would be an error.
 	 */
 	if (x->options.pids.n > 1)
 		vec_fini(&x->options.pids);

@@ -47,8 +47,9 @@ _must_use_ int window_read(const char *dir, const char *socket, const struct sto
 			   struct profile **ret);
 
 /*
- * Reads the pins of the store in @dir, or asks the server for them, as window_read() does. Returns
- * 0 or -errno + message. In any case the caller calls pins_fini() on *ret.
+ * Reads the list of pins (windows of time that are kept) from the store in @dir, or asks the server
+ * for it, as window_read() does. Returns 0 or -errno + message. In any case the caller calls
+ * pins_fini() on *ret.
  */
 _must_use_ int window_read_pins(const char *dir, const char *socket, struct pins *ret);
 

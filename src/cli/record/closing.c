@@ -23,8 +23,8 @@
  */
 #define OWN_PERCENT 5.0
 /*
- * if krait's own CPU time is less in all, it is printed only with -v, because each recording takes
- * some at its end
+ * if krait's own CPU time is less than this in all, it is printed only with -v, because each
+ * recording takes some at its end
  */
 #define OWN_LEAST_NS NSEC_PER_SEC
 
@@ -46,8 +46,8 @@ static void add_unknown(struct closing *c, uint64_t n)
 }
 
 /*
- * Tells whether the outcome is nothing to worry about. Some samples always come while a program
- * starts or ends, and threads of BLAS and OpenMP have no Python.
+ * Returns true if this outcome (how the reading of a stack ended) is nothing to worry about. Some
+ * samples always come while a program starts or ends, and threads of BLAS and OpenMP have no Python.
  */
 static bool is_expected(enum walk_outcome outcome)
 {
@@ -55,8 +55,8 @@ static bool is_expected(enum walk_outcome outcome)
 }
 
 /*
- * The samples of one event. The share of each outcome is a percentage of this event's samples: even
- * if it is large, it may be small among all samples.
+ * The samples of one event. The share of each outcome (how the reading of a stack ended) is a
+ * percentage of this event's samples: even if it is large, it may be small among all samples.
  */
 struct outcome_of {
 	uint64_t samples;

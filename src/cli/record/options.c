@@ -287,8 +287,8 @@ static int check_shown(const struct record_options *o)
 }
 
 /*
- * Refuses -f if the output is named for another format: one of the two must be a mistake. With
- * --format folded, such a name is allowed.
+ * Refuses -f (write folded stacks) if the output's name has the extension of another format: one of
+ * the two must be a mistake. With --format folded, such a name is allowed.
  */
 static int check_folded(const struct record_options *o)
 {

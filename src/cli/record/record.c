@@ -50,8 +50,8 @@ static int show_progress(void *ctx, uint64_t now)
 }
 
 /*
- * Samples until the recording is to end, and then drains the rings. Even after an error, the
- * profile of @x can be written.
+ * Samples until the recording is to end, and then reads the samples that are still in the kernel's
+ * ring buffers. Even after an error, the profile of @x can be written.
  */
 static int sample(struct recording *x)
 {

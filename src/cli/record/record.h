@@ -59,7 +59,8 @@ struct record_options {
 	 */
 	int (*reshape)(void *arg, struct profile **p);
 	void *reshape_arg;
-	bool bare; /* is copied to render_options.bare */
+	/* for `krait py-spy`: the trace format has only the list of events (render_options.bare) */
+	bool bare;
 
 	/* These members are needed only until the options are checked. */
 	const char *format_name;

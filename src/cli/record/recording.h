@@ -13,8 +13,8 @@ struct recording {
 	const struct record_options *options;
 	struct session session;
 	/*
-	 * noted source files, and the functions that note source text; .session points to both if
-	 * source text is wanted
+	 * .sources: names of source files, noted for the page. .texts: functions that note source
+	 * text from memory. .session points to both if source text is wanted.
 	 */
 	struct source_files sources;
 	struct collect_texts texts;

@@ -149,8 +149,8 @@ static int add_folds(const report_shares *s, const char *id, folds *ret)
 }
 
 /*
- * Makes one entry of the entries of each group, and appends it to @ret. The entries of a group
- * follow each other in @all.
+ * Joins the entries of each group into one, and appends it to @ret. The entries of a group follow
+ * each other in @all.
  */
 static int take_groups(folds *all, report_shares *ret)
 {

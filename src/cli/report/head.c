@@ -151,7 +151,10 @@ void report_print_use(struct report_printer *p)
 {
 	_cleanup_str_ struct str b = {};
 
-	/* the sentence about waits, if there is one, says this for the most important thread */
+	/*
+	 * The sentence about waits, if there is one, says how much the most important thread ran
+	 * and waited.
+	 */
 	if (!p->f->waits.n && cpu_words_add(p->f->p, &b))
 		print_sentence(p, &b, 4 * p->style->width);
 }

@@ -45,13 +45,13 @@ void report_print_notes(struct report_printer *p);
 
 /*
  * gil_matrix.c: with --by gil, prints a table of which threads waited for which holders of the GIL,
- * if the recording knows. 0 or -errno + message.
+ * if that was recorded. 0 or -errno + message.
  */
 _must_use_ int report_print_gil_matrix(struct report_printer *p);
 
 /*
  * wakers.c: with --by waiter, prints a table of which threads ended which threads' waits for locks,
- * if the recording knows. 0 or -errno + message.
+ * if that was recorded. 0 or -errno + message.
  */
 _must_use_ int report_print_wakers(struct report_printer *p);
 

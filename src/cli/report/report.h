@@ -58,7 +58,7 @@ struct report_style {
 enum source_hidden {
 	SOURCE_SHOWN,
 	SOURCE_FOREIGN = 1, /* the file belongs to another user */
-	SOURCE_PRIVATE = 2, /* root asks, and root's file isn't readable for others */
+	SOURCE_PRIVATE = 2, /* krait runs as root, and other users may not read root's file */
 };
 
 /*
@@ -127,8 +127,8 @@ void report_facts_fini(struct report_facts *f);
 void report_add_lede(const struct report_facts *f, struct str *b);
 void report_add_totals(const struct report_facts *f, struct str *b);
 /*
- * Appends lines about the GIL, each with its newline. Appends nothing if the recording knows
- * nothing about the GIL. 0 or -errno + message.
+ * Appends lines about the GIL, each with its newline. Appends nothing if the recording has no
+ * information about the GIL. 0 or -errno + message.
  */
 _must_use_ int report_add_gil(const struct report_facts *f, int width, struct str *out);
 /*

@@ -45,12 +45,15 @@ int stored_last(struct stored *s, struct operands *operands)
 }
 
 /*
- * A window that is longer than this comes from the store's outline, which has few labels and no
- * lines.
+ * A window that is longer than this isn't made from full samples, but from the store's summaries of
+ * services (the outline), which have few labels and no lines.
  */
 #define EXACT_MS (3 * STORE_HOUR_MS)
 
-/* Tells whether the view needs labels or lines that the outline doesn't have. */
+/*
+ * Tells whether the view needs labels or lines, which the store's summaries of services (the
+ * outline) don't have.
+ */
 static bool needs_samples(const struct stored *s, const struct view_options *view)
 {
 	bool other = false;
@@ -134,7 +137,10 @@ static int want(struct wanted *w, pid_t pid)
 	return vec_push(&w->labels, (struct profile_label_text){"pid", strlen("pid"), text});
 }
 
-/* Finds the pinned window that --pin or --mark names. All its samples are still in the store. */
+/*
+ * Finds the window of time that --pin or --mark names. It is pinned, so all its samples are still
+ * in the store.
+ */
 static int find_pin(struct stored *s)
 {
 	_cleanup_(pins_fini) struct pins pins = {};
@@ -175,7 +181,7 @@ int stored_read(struct stored *s, struct profile **ret)
 	r = window_read(s->dir, s->socket, &q, ret);
 	if (r != -ENODATA || s->exact)
 		return r;
-	/* the store has no samples of that time any more, only the outline */
+	/* the store has no full samples of that time any more, only summaries of services */
 	q.outline = OUTLINE_SERVICES;
 	return window_read(s->dir, s->socket, &q, ret);
 }

@@ -23,15 +23,19 @@ struct stored {
 	const char *since, *until;
 	struct window window;
 	VEC(struct profile_label_text) labels; /* values of --service and --cgroup, as labels */
-	/* value of --pin: number of a pinned window; 0: not given */
+	/* value of --pin: number of a window of time that the agent has kept; 0: not given */
 	uint64_t pin;
 	/*
-	 * value of --mark: a text in the words of the mark whose window is shown; NULL: not given
+	 * value of --mark: a text that the words of a user's mark contain; the window that was kept
+	 * for this mark is shown; NULL: not given
 	 */
 	const char *mark;
 	/* values of --pid: only these processes are shown; empty: all are */
 	VEC(pid_t) pids;
-	/* the window must come from samples, not from the outline, however long it is */
+	/*
+	 * the window must come from full samples, not from the store's summaries of services,
+	 * however long it is
+	 */
 	bool exact;
 };
 

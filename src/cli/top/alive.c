@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * Returns the process or thread id that label @key has. Returns 0 for condensed samples, whose
- * label isn't a number.
+ * Returns the process or thread id that label @key has. Returns 0 if the label isn't a number, as
+ * in samples that were summed up after their threads had ended.
  */
 static uint64_t id_of(const struct profile *p, uint32_t set, const char *key)
 {

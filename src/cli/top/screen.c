@@ -207,8 +207,8 @@ static void notice_end(struct interactive *i, uint64_t now)
 }
 
 /*
- * Patterns are checked after this many intervals: by then the program has shown most of its
- * functions.
+ * The user's patterns are checked after this many intervals: by then the program has shown most of
+ * its functions.
  */
 #define LOOK_AT 3
 
@@ -237,8 +237,8 @@ static int say_unmatched(struct interactive *i)
 }
 
 /*
- * Drains samples, and ends the interval if it is over. Returns 1 if the screen must be drawn again,
- * 0 if not, or -errno.
+ * Reads the samples that have come, and ends the interval if it is over. Returns 1 if the screen
+ * must be drawn again, 0 if not, or -errno.
  */
 static int go_on(struct interactive *i)
 {

@@ -203,8 +203,8 @@ static int print(struct top *t)
 }
 
 /*
- * Hands on even those samples whose frames still lack names, because no later interval will show
- * them.
+ * Adds even those samples to the profile whose frames still lack names, because no later interval
+ * will show them.
  */
 static int drain_last(struct top *t)
 {

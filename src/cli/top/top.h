@@ -37,10 +37,16 @@ struct top {
 	uint64_t fold_at;
 	uint64_t interval_ns; /* length of an interval, which keys can change */
 	uint64_t printed;
-	/* counts the processes and threads that ran; used until the profile is first condensed */
+	/*
+	 * counts the processes and threads that ran; used until the profile is condensed (rare code
+	 * is summed up) for the first time
+	 */
 	struct census census;
 	struct alive alive;
-	/* once the growing parts of the profile take this many bytes, the profile is condensed */
+	/*
+	 * once the growing parts of the profile take this many bytes, rare code is summed up (the
+	 * profile is condensed)
+	 */
 	uint64_t condense_at;
 	struct browse *browse; /* the screen's state; NULL: there is no screen */
 	/*
