@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps, for the walkers in user space, the tables that src/collect sends to the kernel programs in
- * a recording.
+ * Keeps the tables that src/collect sends to the kernel programs in a recording: in a dump, code in
+ * user space reads stacks with them (walker.h).
  */
 #include <errno.h>
 #include <stdlib.h>

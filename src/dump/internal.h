@@ -16,7 +16,7 @@
 struct work {
 	bool done, gone;
 	struct task_look look; /* the latest look at the thread */
-	uint64_t hash;	       /* hash of the thread's Python frames in the latest walk */
+	uint64_t hash;	       /* hash of the thread's Python frames when its stack was last read */
 };
 
 struct interpreter {

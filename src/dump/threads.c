@@ -129,8 +129,8 @@ static enum native_outcome walk_native(const struct reader *r, const struct walk
 }
 
 /*
- * Tells whether the walk lacked unwind rows (how to find a frame's caller) that krait can still
- * make. If so, asks for them.
+ * Tells whether the stack couldn't be read to its end because unwind rows (how to find a frame's
+ * caller) are missing that krait can still make. If so, asks for them.
  */
 static bool wants_rows(const struct reader *r, const struct walker_thread *w)
 {

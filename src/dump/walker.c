@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes the walkers of bpf/ (state.bpf.h, native/unwind.bpf.h, send.bpf.h) read live processes from
- * user space; see walker.h.
+ * Makes the walkers of bpf/ (code that reads stacks: state.bpf.h, native/unwind.bpf.h, send.bpf.h)
+ * read live processes from user space; see walker.h.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -24,9 +24,9 @@
 #define PAGES_BITS 6
 
 /*
- * Pages of memory that were read in the walk of one thread. Reading a page costs the same as
- * reading eight bytes, and many reads are close together. The pages are dropped after the walk,
- * because the process may change them.
+ * Pages of memory that were read while one thread's stack is read. Reading a page costs the same as
+ * reading eight bytes, and many reads are close together. The pages are dropped after that, because
+ * the process may change them.
  */
 struct pages {
 	bool off;
@@ -50,9 +50,9 @@ struct walker {
 };
 
 /*
- * The walker that is walking now. The functions of bpf/, which are compiled for user space here,
- * read the memory of its thread's process. They have no parameter for the walker, so it is in a
- * variable.
+ * The walker (reader of a stack) that is at work in this thread of krait. The functions of bpf/,
+ * which are compiled for user space here, read the memory of its thread's process. They have no
+ * parameter for the walker, so it is in a variable.
  */
 static __thread struct walker *at;
 

@@ -103,10 +103,10 @@ enum native_outcome walker_native(struct walker *w, const struct walker_thread *
  */
 uint64_t walker_end(const struct walker *w);
 
-/* Sends the stack of the last walk, as records. *ret: a sample with that stack. */
+/* Sends the stack that was read last, as records. *ret: a sample with that stack. */
 void walker_sample(struct walker *w, pid_t tid, uint64_t time_ns, struct rec_sample *ret);
 
-/* Sends the stack of the last walk, and a sample with that stack. */
+/* Sends the stack that was read last, and a sample with that stack. */
 void walker_send(struct walker *w, pid_t tid, uint64_t time_ns);
 
 #endif

@@ -11,7 +11,7 @@
 
 /*
  * Returns what the thread is doing, as far as the letter of its state tells. For WAIT_BLOCKED, the
- * wait rules tell more.
+ * rules of proc/wait_rules.h tell more.
  */
 static enum wait_kind by_state(char state)
 {

@@ -12,8 +12,8 @@
 struct wait {
 	enum wait_kind kind;
 	/*
-	 * name of the system call; NULL: the thread is in no system call, or the wait rules don't
-	 * have the call
+	 * name of the system call; NULL: the thread is in no system call, or the rules of waits
+	 * (proc/wait_rules.h) don't have the call
 	 */
 	const char *call;
 	int fd;	   /* the file descriptor that the thread waits for; -1: none */
