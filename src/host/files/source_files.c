@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Notes the source files whose names recorded processes have; see source_files.h. */
+/* Notes which source files the recorded processes run code of; see source_files.h. */
 #include "host/files/source_files.h"
 
 #include <errno.h>

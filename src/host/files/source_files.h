@@ -87,7 +87,10 @@ bool source_files_wants_text(void *files, uint32_t tgid, uint64_t start_boot_ns,
 			     const char *path);
 void source_files_met_text(void *files, uint32_t tgid, const char *path, const struct str *text);
 
-/* This is the function for render_options.open_source. @files is a struct source_files *. */
+/*
+ * The function for render_options.open_source: opens source file @path if it may be shown. @files
+ * is a struct source_files *.
+ */
 _must_use_ int source_files_open(void *files, const char *path, int64_t *since_ns);
 
 #endif
