@@ -56,7 +56,7 @@ struct calltree {
 _must_use_ int calltree_build(struct calltree *t);
 void calltree_fini(struct calltree *t);
 
-/* Adds the samples of the last interval. Call it after each tick. 0 or -ENOMEM + message. */
+/* Adds the samples of the last interval. Call it after each live_tick(). 0 or -ENOMEM + message. */
 _must_use_ int calltree_tick(struct calltree *t);
 
 int64_t calltree_last(const struct calltree *t, uint32_t node);

@@ -247,10 +247,10 @@ void live_reset(struct live *l);
 size_t live_bytes(const struct live *l);
 
 /*
- * live_condense() begins to make the profile smaller (profile/remake/condense.h); @keep functions
- * stay. After that, whoever else holds ids of the profile takes the new ids. Then, before
- * condense_end(), live_condensed() shows again what was shown before live_condense(). 0 or -ENOMEM
- * + message.
+ * live_condense() begins to make the profile smaller (profile/remake/condense.h); the @keep
+ * functions with the largest values stay. After that, whoever else holds ids of the profile takes
+ * the new ids. Then, before condense_end(), live_condensed() shows again what was shown before
+ * live_condense(). 0 or -ENOMEM + message.
  */
 _must_use_ int live_condense(struct live *l, struct condense *c, size_t keep);
 _must_use_ int live_condensed(struct live *l, struct condense *c);

@@ -30,7 +30,7 @@ struct live_wait {
 	 * after the profile was condensed
 	 */
 	uint32_t labels, stack;
-	uint32_t tick; /* the last tick at which the wait was open */
+	uint32_t tick; /* number of the last interval at whose end the wait wasn't over */
 	/*
 	 * The kernel program didn't take the stack of this wait. If the wait ends before it reaches
 	 * WAIT_LONG_NS, later samples of the thread contain its time.
@@ -54,9 +54,9 @@ struct live_open {
 void live_open_fini(struct live_open *o);
 
 /*
- * Called before a tick, in this order: live_open_begin(); live_open_add() for each wait that isn't
- * over; live_open_end(). @s: the sample that the wait would be. @left: as in struct live_wait. 0 or
- * -ENOMEM + message.
+ * Called before live_tick(), in this order: live_open_begin(); live_open_add() for each wait that
+ * isn't over; live_open_end(). @s: the sample that the wait would be. @left: as in struct
+ * live_wait. 0 or -ENOMEM + message.
  */
 void live_open_begin(struct live *l);
 _must_use_ int live_open_add(struct live *l, const struct profile_sample *s, bool left);

@@ -66,7 +66,9 @@ void table_fini(struct table *v);
 /* Tells whether the table has column @c at present, on a terminal of @width columns. */
 bool table_has(const struct table *v, const struct table_column *c, int width);
 
-/* Fills .rows. Call it after each tick and each change. 0 or -ENOMEM + message. */
+/*
+ * Fills .rows. Call it after each interval (live_tick()) and each change. 0 or -ENOMEM + message.
+ */
 _must_use_ int table_refresh(struct table *v);
 
 /*

@@ -124,7 +124,7 @@ _must_use_ int browse_refresh(struct browse *b);
 _must_use_ int browse_reset(struct browse *b);
 
 /*
- * Replaces old ids by new ids while the profile is condensed (profile/remake/condense.h). After
+ * Replaces old ids by new ids while the profile is made smaller (profile/remake/condense.h). After
  * that, the caller calls live_condensed() and browse_reset(). The chosen and the opened row stay
  * chosen and opened, except rows of modules and label values, whose names are dropped.
  */
