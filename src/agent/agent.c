@@ -96,7 +96,7 @@ static int put(void *ctx, const struct profile_sample *s)
 	return numbering_add(&a->numbering, a->s->profile, s, ms);
 }
 
-/* The session calls this for each sample that joins the profile. */
+/* The recording session calls this for each sample that joins the profile. */
 static int added(void *ctx, const struct profile_sample *s)
 {
 	struct agent *a = ctx;
@@ -106,7 +106,7 @@ static int added(void *ctx, const struct profile_sample *s)
 	return put(a, &rest);
 }
 
-/* The session calls this for each process that ends with a status other than 0. */
+/* The recording session calls this for each process that ends with a status other than 0. */
 static void failed(void *ctx, uint32_t tgid, const char *name, int status)
 {
 	struct agent *a = ctx;

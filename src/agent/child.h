@@ -8,7 +8,7 @@
 #ifndef AGENT_CHILD_H
 #define AGENT_CHILD_H
 
-#define CHILD_FD 3 /* the child's descriptor number of its connection to the sampler */
+#define CHILD_FD 3 /* in these processes: the descriptor of the connection to the sampler */
 
 /*
  * Closes all descriptors except the standard ones and @fd. @fd gets the number CHILD_FD. Before

@@ -22,7 +22,8 @@
 #define MUCH 3
 /*
  * After this many windows of 10 s above its limit in a row, the agent samples less often. A single
- * such window isn't enough, because the end of a segment takes extra CPU time.
+ * such window isn't enough, because from time to time the agent needs extra CPU time (to finish a
+ * segment of the store).
  */
 #define HOT_WINDOWS 2
 /*
@@ -169,7 +170,7 @@ int limit_turn(struct limit *l, uint64_t now_ns, uint64_t cpu_ns)
 
 	if (now_ns < l->begin_ns)
 		return 0;
-	/* this turn begins the first window that is judged */
+	/* this call begins the first window of 10 s whose CPU time is compared with the limit */
 	if (!l->begin_cpu_ns) {
 		l->begin_ns = now_ns;
 		l->begin_cpu_ns = cpu_ns;

@@ -44,8 +44,8 @@ struct limit {
 };
 
 /*
- * @now_ns: when the agent begins. The 10 s that follow aren't judged, because the agent looks at
- * all processes in that time.
+ * @now_ns: when the agent begins. The CPU time of the 10 s that follow isn't compared with the
+ * limit, because the agent looks at all processes in that time.
  */
 void limit_begin(struct limit *l, struct session *s, const struct effort *asked, uint64_t now_ns);
 

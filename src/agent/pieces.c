@@ -15,9 +15,9 @@
 #define ROUND_NS (10 * NSEC_PER_SEC)
 #define PIECE_NS (100 * NSEC_PER_MSEC)
 /*
- * Only waits of at least this length get pieces. When a wait of that length ends, one sample has
- * its whole time, and no time of other waits. A sample of shorter waits may stand for several of
- * them.
+ * Only waits of at least this length are stored in pieces while they last. When a wait of that
+ * length ends, one sample has its whole time, and no time of other waits. A sample of shorter waits
+ * may stand for several of them.
  */
 #define LEAST_NS ((int64_t)2 * (int64_t)NSEC_PER_SEC)
 

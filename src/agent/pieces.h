@@ -38,8 +38,8 @@ void pieces_fini(struct pieces *x);
 _must_use_ int pieces_turn(struct pieces *x, uint64_t now_ns);
 
 /*
- * Subtracts from a sample of a wait the time that pieces have stored already. Call it for each
- * sample that joins the profile.
+ * Subtracts from the sample of a wait the time that was stored already while the wait lasted. Call
+ * it for each sample that joins the profile.
  */
 void pieces_take_off(struct pieces *x, struct profile_sample *sample);
 

@@ -21,7 +21,7 @@
  * For the triggers on CPU time and on waiting: how much time each service took in a window of 10 s.
  */
 struct usage {
-	/* how much a service may take, in millionths of the window; 0: services aren't judged */
+	/* how much a service may take, in millionths of the window; 0: there is no limit */
 	uint64_t most_ppm;
 	uint64_t began_ns; /* when the window began, CLOCK_MONOTONIC */
 	/*

@@ -147,9 +147,10 @@ static const struct call_rule answer_calls[] = {
 };
 
 /*
- * What the sampler may not do. It makes children that read for it, and talks to them through pairs
- * of sockets. It writes the unwind tables that it keeps, and samples that don't fit in memory, to
- * new files. Signal number 0 is allowed: it only asks whether a process exists.
+ * System calls that the sampler may not make. It may do what it needs: make children that read for
+ * it, talk to them through pairs of sockets, and write new files, for unwind tables that it keeps
+ * and samples that don't fit in memory. Signal number 0 is allowed: it only asks whether a process
+ * exists.
  */
 static const struct call_rule sampler_calls[] = {
 	REFUSE(socket), REFUSE(connect), REFUSE(bind), REFUSE(listen), REFUSE(accept),

@@ -61,8 +61,8 @@ static void put_test(struct program *p, uint16_t code, uint32_t bits, bool wante
 }
 
 /*
- * Judges open flags: allows reading and making a new file (O_EXCL). The kernel ignores O_EXCL if
- * the flags don't make a file.
+ * Checks the flags with which a file is opened: allows reading, and making a new file (O_EXCL). The
+ * kernel ignores O_EXCL if the flags don't make a file.
  */
 static void put_reads(struct program *p)
 {
