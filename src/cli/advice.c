@@ -11,8 +11,8 @@
 #include "base/text/str.h"
 
 /*
- * What is put before and after an error message that is about .about. In these texts, % stands for
- * what the user chose, and @ for the name by which sudo runs krait.
+ * What is put before and after an error message that concerns the user's choice called .about. In
+ * these texts, % stands for what the user chose, and @ for the name by which sudo runs krait.
  */
 static const struct advice {
 	const char *about, *before, *after;

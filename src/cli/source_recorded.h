@@ -28,7 +28,10 @@ struct source_recorded {
  */
 #define SOURCE_OF_PAGE(s) ((s)->rules.mode == SOURCE_ALL ? source_open_recorded : NULL)
 
-/* This is the function for render_options.source_shown. @recorded: a struct source_recorded *. */
+/*
+ * The function for render_options.source_shown: notes in .shown that lines of file @path are shown.
+ * @recorded: a struct source_recorded *.
+ */
 void source_shown(void *recorded, const char *path);
 
 /* Prints which files have lines in @output (NULL: standard output), and empties .shown. */
@@ -43,7 +46,10 @@ int64_t source_ran(struct profile *p, const char *path);
 /* Returns a moment: if the function's file wasn't changed later, its text is the code that ran. */
 int64_t source_since(const struct source_recorded *s, uint32_t function);
 
-/* This is the function for render_options.open_source. @recorded: a struct source_recorded *. */
+/*
+ * The function for render_options.open_source: opens source file @path if it may be shown.
+ * @recorded: a struct source_recorded *.
+ */
 _must_use_ int source_open_recorded(void *recorded, const char *path, int64_t *since_ns);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait diff`: functions that print the comparison, and that judge it for scripts. */
+/*
+ * `krait diff`: functions that print the comparison, and that check it against limits for scripts.
+ */
 #ifndef CLI_DIFF_DIFF_H
 #define CLI_DIFF_DIFF_H
 
@@ -138,7 +140,7 @@ _must_use_ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts 
 			     struct str *why);
 
 /*
- * Appends a sentence about a change that exceeds the limit but isn't judged by it: most functions
+ * Appends a sentence about a change that exceeds the limit but doesn't count: most functions
  * changed as much, or the limit's name is a pattern and the function is new. 0 or -ENOMEM +
  * message.
  */

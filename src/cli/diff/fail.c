@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Judges --fail-if, a limit for the change of a function, which CI jobs use; see diff.h. */
+/*
+ * Checks whether changes of functions exceed the user's limits (option --fail-if), for CI jobs; see
+ * diff.h.
+ */
 #include <ctype.h>
 #include <math.h>
 #include "base/error.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prints the output of --help; see help.h. Lines stay within 80 columns, the width of a plain
+ * Prints the output of --help; see help.h. Lines stay within 80 columns, the usual width of a
  * terminal.
  */
 #include "cli/options/help.h"

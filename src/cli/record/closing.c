@@ -47,7 +47,8 @@ static void add_unknown(struct closing *c, uint64_t n)
 
 /*
  * Returns true if this outcome (how the reading of a stack ended) is nothing to worry about. Some
- * samples always come while a program starts or ends, and threads of BLAS and OpenMP have no Python.
+ * samples always come while a program starts or ends, and threads of BLAS and OpenMP have no
+ * Python.
  */
 static bool is_expected(enum walk_outcome outcome)
 {
@@ -113,10 +114,7 @@ static void add_outcomes(const struct session *s, struct closing *c)
 			     st->unsupported[i].reason);
 }
 
-/*
- * Adds a line that no samples came although the user named targets or an event, and that says what
- * would help.
- */
+/* Adds a line that says that no samples came, and what would help. */
 static void say_nothing_came(const struct session *s, struct closing *c)
 {
 	const struct session_options *o = s->options;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The closing lines of a recording: they tell its figures (record/figures/summary.h) in words, and
- * as JSON.
+ * The closing lines of a recording: what was counted and measured (record/figures/summary.h), in
+ * words and as JSON.
  */
 #ifndef CLI_RECORD_CLOSING_H
 #define CLI_RECORD_CLOSING_H
@@ -23,7 +23,7 @@ struct closing_line {
 
 /* The closing lines. Must begin as zeros. */
 struct closing {
-	const struct summary *m; /* the figures that the lines tell */
+	const struct summary *m; /* the numbers that the lines are made from */
 	VEC(struct closing_line) lines;
 };
 
@@ -35,8 +35,8 @@ void closing_fini(struct closing *c);
 void closing_print(const struct closing *c);
 
 /*
- * For --summary-json: writes the figures as JSON to an open output. @path: that of the profile;
- * NULL: no profile is written. 0 or -errno + message.
+ * For --summary-json: writes the numbers of the closing lines as JSON to an open output. @path:
+ * that of the profile; NULL: no profile is written. 0 or -errno + message.
  */
 _must_use_ int closing_write_json(const struct session *s, const struct summary *m,
 				  const char *path, struct output *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes the figures of the closing lines as JSON; see closing.h. */
+/* Writes the numbers of the closing lines as JSON; see closing.h. */
 #include <stdio.h>
 
 #include "base/error.h"

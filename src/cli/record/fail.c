@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints error messages of sessions that failed, and chooses the exit codes; see fail.h. */
+/* Prints error messages of recordings that failed, and chooses the exit codes; see fail.h. */
 #include "cli/record/fail.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the command line prints and returns if a session fails. Used by `krait record` and `krait
+ * What the command line prints and returns if a recording fails. Used by `krait record` and `krait
  * top`.
  */
 #ifndef CLI_RECORD_FAIL_H

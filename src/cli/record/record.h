@@ -35,7 +35,7 @@ struct record_options {
 	enum profile_times times;
 	struct view_options view; /* the filters: which part of the recording is written */
 	/*
-	 * file for the figures of the closing lines, as JSON; "-": standard output; NULL: they
+	 * file for the numbers of the closing lines, as JSON; "-": standard output; NULL: they
 	 * aren't written as JSON
 	 */
 	const char *summary_json;

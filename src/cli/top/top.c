@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait top`: sets up a session, ends an interval again and again, and finishes; see top.h. */
+/* `krait top`: sets up a recording, ends one interval after the other, and finishes; see top.h. */
 #include "cli/top/top.h"
 
 #include <errno.h>
@@ -62,8 +62,8 @@ void top_facts(const struct top *t, struct browse_facts *ret)
 		.gc = table_gc(last),
 	};
 	/*
-	 * condensing joins all processes of the profile that have ended, so they can't be counted
-	 * any more
+	 * summing up rare code (condensing) also joins all processes of the profile that have
+	 * ended, so they can't be counted any more
 	 */
 	if (!ret->condensed) {
 		ret->processes = (unsigned)t->census.processes.n;
@@ -147,8 +147,8 @@ int top_bound(struct top *t)
 	r = condense(t);
 	after = bytes(t);
 	/*
-	 * If condensing freed little, condensing again in the next interval would be useless. So
-	 * the profile is first allowed to grow by half.
+	 * If condensing (summing up rare code) freed little, condensing again in the next interval
+	 * would be useless. So the profile is first allowed to grow by half.
 	 */
 	t->condense_at = MAX(CONDENSE_BYTES, after + after / 2);
 	log_debug("summing up rare functions left %zu of %zu bytes in use", after, before);
@@ -320,7 +320,10 @@ static int finish(struct top *t, int r)
 	/* krait has printed its tables already, so it doesn't wait for names any more */
 	t->session->patience.over = true;
 	r = fail_stop(t->session, r);
-	/* after condensing, frames that a pattern had matched may be missing in the profile */
+	/*
+	 * after condensing (summing up rare code), frames that a pattern had matched may be missing
+	 * in the profile
+	 */
 	if (!r && !t->session->condensed)
 		r = view_options_warn(&t->options->record.view, t->session->profile);
 	summary_take(&m, t->session);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* `krait top`: a session whose samples go into tables that grow; see src/live. */
+/* `krait top`: a recording whose samples go into tables that grow; see src/live. */
 #ifndef CLI_TOP_TOP_H
 #define CLI_TOP_TOP_H
 
