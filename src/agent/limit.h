@@ -16,7 +16,11 @@
 
 /* The user's settings: how much the agent samples, and its limit of CPU time. */
 struct effort {
-	uint32_t hz, wait_budget_ppm; /* as in struct session_options */
+	/*
+	 * the sampling rate, and the CPU time that stacks of waits may take; as in struct
+	 * session_options
+	 */
+	uint32_t hz, wait_budget_ppm;
 	/* the agent's limit of CPU time in millionths of one CPU; 0: no limit */
 	uint32_t max_cpu_ppm;
 };

@@ -208,7 +208,7 @@ static bool is_gc(struct live *l, uint32_t stack)
 	return n && view_stack_kind(l->p, loc, n, false) == KIND_GC;
 }
 
-/* Sets f->n: how much a sum of samples counts. */
+/* Sets f->n: what a sum of samples adds to each row to which it belongs. */
 static void count_sum(struct fold *f, const struct sums_entry *s)
 {
 	struct live *l = f->l;

@@ -163,7 +163,7 @@ struct live {
 	double window;
 	VEC(struct live_part) parts; /* parts of the window of recent time, the oldest first */
 	struct sums merged;	     /* the sum of all .parts of the window of recent time */
-	struct live_count interval;  /* the sum over the last interval of what is shown */
+	struct live_count interval;  /* the sum of all shown samples of the last interval */
 	double interval_seconds;
 	double seconds[LIVE_SPANS]; /* length of each span in seconds */
 	/* by span: the sum over all that is shown; it is the 100 % of the shares */

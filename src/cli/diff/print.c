@@ -275,7 +275,8 @@ int diff_print_text(const struct diff_facts *f, const struct diff_style *style, 
 	diff_add_doubt(f, &doubt);
 	diff_add_gc(f, &gc);
 	diff_add_idle(f, &idle);
-	if (has_costs(f)) /* without costs, the first sentences have the sum */
+	/* if the table has no costs, the first sentences say what all functions together cost */
+	if (has_costs(f))
 		diff_add_sum(f, &sum);
 	for (size_t i = 0; i < ARRAY_SIZE(sentences); i++)
 		if (sentences[i]->n)

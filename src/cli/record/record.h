@@ -44,7 +44,7 @@ struct record_options {
 	enum source_mode source_mode; /* which source text a page may have */
 	enum color_mode color;
 
-	/* How the command behaves. */
+	/* How `krait record` behaves, apart from its output. */
 	bool require_samples; /* if there are no samples, the exit code is EXIT_FAILED */
 	/* if rights are missing, krait warns once, and runs the command without recording */
 	bool if_permitted;

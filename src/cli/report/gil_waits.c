@@ -22,7 +22,7 @@
 struct blame {
 	uint32_t labels; /* one of the thread's label sets */
 	uint32_t at;	 /* location of the line, if possible one of the user's own code */
-	uint32_t owner;	 /* location of the function that has most of .ns */
+	uint32_t owner;	 /* location of the function that has the largest part of .ns */
 	int64_t ns, most;
 	/*
 	 * the part of .ns in which the thread with the GIL didn't run either, but waited for

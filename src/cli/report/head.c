@@ -136,7 +136,7 @@ static void print_sentence(struct report_printer *p, struct str *b, int most)
 	} else {
 		cells_add(&p->row, str_cstr(b), most, false, false);
 	}
-	/* A terminal breaks the sentence into lines. */
+	/* A terminal breaks the sentence into several lines, which are counted here. */
 	if (!p->md)
 		p->above += (unsigned)(MAX(cells_width(str_cstr(&p->row), p->row.n) - 1, 0) /
 				       p->style->width);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table of the lines that take most: their source text, with carets below the expression that
- * takes most of a line.
+ * The table of the lines that cost most: their source text, with carets below the expression that
+ * takes most of a line's time.
  */
 #include "base/cleanup.h"
 #include "cli/cells.h"

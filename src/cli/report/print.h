@@ -55,7 +55,7 @@ _must_use_ int report_print_gil_matrix(struct report_printer *p);
  */
 _must_use_ int report_print_wakers(struct report_printer *p);
 
-/* tree.c: prints the paths that take most, as a tree. 0 or -errno + message. */
+/* tree.c: prints the call paths that cost most, as a tree. 0 or -errno + message. */
 _must_use_ int report_print_tree(struct report_printer *p);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Prints the report as text, in as many rows as the terminal has: one sentence, and the functions
- * and lines that take most. If the user asked for them, it also prints trees and shares. Also
+ * and lines that cost most. If the user asked for them, it also prints trees and shares. Also
  * prints the report as Markdown, for the summary of a CI job.
  */
 #include <errno.h>

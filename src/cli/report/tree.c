@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prints the report's tree of the paths that take most. */
+/* Prints the report's tree of the call paths that cost most. */
 #include <math.h>
 #include "base/error.h"
 #include "cli/cells.h"
