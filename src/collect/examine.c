@@ -219,8 +219,8 @@ static void teach_exe(struct collect *c, struct proc *proc, uint32_t tgid,
 
 /*
  * Reads the mappings of process @p, which was met just now. @proc may be open for this process
- * already. If the mappings were read before but @rec doesn't name their slot, the kernel program
- * has forgotten the slot, and is told of it again.
+ * already. If the mappings were read before but @rec doesn't name their slot (their place in the
+ * kernel's map), the kernel program has forgotten the slot, and is told of it again.
  */
 static void meet_space(struct collect *c, struct process *p, struct proc *proc,
 		       const struct rec_proc *rec)

@@ -199,8 +199,8 @@ static void set_wait_values(const struct collect *c, const struct waiting *w, in
 }
 
 /*
- * Hands on a waker: a thread that ended another thread's wait for a lock. The waker's stack gets
- * the time of the wait. Returns what hand_on() does.
+ * Adds the time of a wait for a lock to the stack of the waker, which is the thread that ended the
+ * wait. Returns what hand_on() does.
  */
 static int hand_on_waker(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last)
@@ -265,8 +265,9 @@ static void add_wait(struct collect_stats *stats, const struct waiting *w,
 }
 
 /*
- * Adds the time of waits without a stack that no record of the thread has taken over, to one stack
- * for each site (what was waited for). @of: the account of the thread.
+ * Adds to the profile the time of waits without a stack that no other record of the thread has
+ * taken over. For each site (what was waited for), one stack gets it. @of: the thread's last
+ * record.
  */
 static int add_left(struct collect *c, const struct waiting *of, const struct process *p)
 {
@@ -292,12 +293,13 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 	return r;
 }
 
-/* an account is handed on this many flushes late, as samples of its thread may still come */
+/* a thread's last record is put off for so many flushes, as samples of it may still come */
 #define ACCOUNT_FLUSHES 16
 
 /*
- * Hands on the account of a thread. Time without a CPU that isn't in any sample of the thread goes
- * to the stack of the thread's last sample. Returns what hand_on() does.
+ * Adds to the profile the times in a thread's last record (struct rec_account). Time without a CPU
+ * that no sample of the thread has goes to the stack of its last sample. Returns what hand_on()
+ * does.
  */
 static int hand_on_account(struct collect *c, struct waiting *w, const struct process *p, bool last)
 {
@@ -324,8 +326,8 @@ static int hand_on_account(struct collect *c, struct waiting *w, const struct pr
 }
 
 /*
- * Hands sample @w on. 1: the sample was added, or counted as a sample that isn't shown. 0: the
- * sample has to wait. -errno + message.
+ * Adds sample @w to the profile if that can be done now. 1: the sample was added, or counted as a
+ * sample that isn't shown. 0: the sample has to wait. -errno + message.
  */
 static int hand_on(struct collect *c, struct waiting *w, bool last)
 {

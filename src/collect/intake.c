@@ -284,8 +284,9 @@ static void on_plain_sample(struct collect *c, const struct rec_sample *rec)
 }
 
 /*
- * Takes in a wait and its waker. A thread may still wait in do_exit(), after perf has reported its
- * end. Such a wait is treated like a sample of type REC_SAMPLE_END.
+ * Takes in a wait and its waker (the thread that ended the wait). A thread may still wait in
+ * do_exit(), after perf has reported its end. Such a wait is treated like a sample of type
+ * REC_SAMPLE_END.
  */
 static void on_wait(struct collect *c, const struct rec_wait *rec, size_t n)
 {
@@ -323,8 +324,9 @@ static void on_status(struct collect *c, struct process *p, uint32_t status)
 }
 
 /*
- * Takes the account of a thread. If no record of the thread's process has come before, the account
- * is dropped, because nothing of the process is shown.
+ * Takes in the last record of a thread (its account: sums of its times). If no other record of the
+ * thread's process has come before, the account is dropped, because nothing of the process is
+ * shown.
  */
 static void on_account(struct collect *c, const struct rec_account *rec)
 {

@@ -15,7 +15,7 @@
 
 /* The records and events that came, and the samples and stacks that wait for further records. */
 struct intake {
-	/* samples that weren't handed on yet; collect.n_waiting is their number */
+	/* samples that aren't in the profile yet; collect.n_waiting is their number */
 	VEC(struct waiting) waiting;
 	/* native parts of stacks whose own records haven't come yet, the oldest first */
 	VEC(struct raw_native *) unpaired;

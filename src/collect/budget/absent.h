@@ -16,7 +16,10 @@ struct absent;
 
 void absent_met(struct collect *c, const struct rec_absent *rec);
 
-/* Takes back the jobs that have ended. Called at each flush, and when a struct rec_absent comes. */
+/*
+ * Takes the results of the jobs that have ended. Called in each collect_flush(), and when a struct
+ * rec_absent comes.
+ */
 void absent_take(struct collect *c);
 
 /*

@@ -72,7 +72,8 @@ bool crowd_turn(struct collect *c, const struct process *p);
 void crowd_pay(struct collect *c);
 
 /*
- * After each flush: tells the kernel programs until when users whose budget is spent have to wait.
+ * Called at the end of collect_flush(): tells the kernel programs until when they only count the
+ * new processes of users whose budget is spent.
  */
 void crowd_tell(struct collect *c);
 

@@ -13,9 +13,9 @@
 #define NEW_NS (2 * NSEC_PER_SEC)
 
 /*
- * Notes for the closing lines that @p is only counted (crowd.h). They name the first such process.
- * If the recording may not show some users' processes, they name no process, because it isn't known
- * yet whether this process may be shown.
+ * Counts @p among the processes that are only counted (crowd.h), for the summary at the recording's
+ * end. The summary names the first of them. If the recording may not show some users' processes, it
+ * names none, because it isn't known yet whether this process may be shown.
  */
 static void count(struct collect *c, struct process *p)
 {

@@ -34,7 +34,8 @@ static const struct budget_limit of_user = {500 * NSEC_PER_MSEC, 50};
 static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 20};
 /*
  * Limits of one user and of all users together. When either limit is reached, no file is looked
- * into. (When a process has reached its limit, or a user a smaller limit, slices only get small.)
+ * into. (When a process has reached its limit, or a user a smaller limit, krait only does less work
+ * for each file.)
  */
 static const struct budget_limit of_user_most = {1 * NSEC_PER_SEC, 20};
 static const struct budget_limit of_all_most = {4 * NSEC_PER_SEC, 10};

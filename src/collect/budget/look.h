@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Limits for looking into files that processes map, on the thread that drains. Each file has a
- * slice (base/work/slice.h). Each process, each user, and all users together have a budget of CPU
- * time. When a budget is spent, slices get small. When a larger budget of the user or of all users
- * is also spent, files aren't looked into for a while.
+ * Limits for looking into files that processes map, on the thread that drains. The work for each
+ * file is limited (a slice, base/work/slice.h). Each process, each user, and all users together
+ * have a budget of CPU time. When a budget is spent, this limit gets small. When a larger budget of
+ * the user or of all users is also spent, files aren't looked into for a while.
  */
 #ifndef COLLECT_BUDGET_LOOK_H
 #define COLLECT_BUDGET_LOOK_H
@@ -30,8 +30,9 @@ struct look {
 	 */
 	uint64_t user;
 	/*
-	 * all budgets have time left, so the slice has its full size; if the file is too large even
-	 * for that, what was found is final, and the file isn't looked into again
+	 * all budgets have time left, so .slice, the limit of the work, has its full size; if the
+	 * file is too large even for that, what was found is final, and the file isn't looked into
+	 * again
 	 */
 	bool whole;
 };
@@ -45,8 +46,8 @@ struct look {
 _must_use_ int look_begin(struct collect *c, const struct proc *proc, struct look *ret);
 
 /*
- * Ends the look and charges its CPU time. True: the slice was too small for the whole file; that is
- * counted and logged with @path.
+ * Ends the look and charges its CPU time. True: the limit of the work (.slice) was too small for
+ * the whole file; that is counted and logged with @path.
  */
 bool look_end(struct collect *c, struct look *l, const char *path);
 

@@ -200,7 +200,10 @@ int same_code(struct collect *c, const struct rec_code *rec, size_t n, unsigned 
 	      struct py_code **ret)
 {
 	struct content content;
-	/* with .self_obj the name of a class is missing: it has to be read from the process */
+	/*
+	 * a record with .self_obj lacks the name of the code's class, which has to be read from the
+	 * process, so its content isn't compared
+	 */
 	size_t bytes = rec->self_obj ? 0 : take_content(rec, n, version, &content);
 	uint64_t hash = bytes ? XXH3_64bits(&content, bytes) : 0;
 	const struct kept_content *k = bytes ? find(c->same, &content, bytes, hash) : NULL;

@@ -51,8 +51,8 @@ struct collect_unwind_ops {
 			 const struct unwind_mapping *m, size_t n);
 	void (*allow_space)(void *ctx, uint32_t slot, uint64_t at_unmaps);
 	/*
-	 * Does the side band hold events of process @tgid that krait hasn't read yet? True if it
-	 * may. The pointer is NULL if that can't be known.
+	 * Do perf's buffers of what processes do (the side band) hold events of process @tgid that
+	 * krait hasn't read yet? True if they may. The pointer is NULL if that can't be known.
 	 */
 	bool (*untold)(void *ctx, uint32_t tgid);
 	/*

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records that wait to be named or handed on, in the form in which they came. */
+/*
+ * Samples that aren't in the profile yet, and stacks whose frames have no names yet, in the form in
+ * which the kernel programs sent them.
+ */
 #ifndef COLLECT_COMMON_RAW_H
 #define COLLECT_COMMON_RAW_H
 
@@ -16,7 +19,7 @@ struct waiting {
 	uint32_t state;	  /* what the thread waited for (wait_state.h); 0: the thread ran */
 	/* which file, peer or child the thread waited for (thread/on.h); 0: not known */
 	uint32_t on;
-	bool met; /* since the last flush, the sample was counted and its thread was noted */
+	bool met; /* the sample waits, but it was counted already and its thread was noted */
 	/* the sample's time in the profile: when the sample was taken, or when the wait began */
 	uint64_t shown_ns;
 	uint64_t gil_ns; /* how long the thread waited for the GIL */
@@ -34,12 +37,12 @@ struct waiting {
 	/*
 	 * .woken: the next entry in intake.waiting is the thread that ended this wait. .waker: this
 	 * entry is the thread that ended the wait in the entry before it; such an entry isn't a
-	 * sample, and is handed on right after that wait.
+	 * sample, and its turn comes right after that wait.
 	 */
 	bool woken, waker;
 	/*
-	 * of a waker: 1 + index of the thread whose wait the waker ended; 0: the wait wasn't handed
-	 * on yet
+	 * of a waker: 1 + index of the thread whose wait the waker ended; 0: the wait wasn't added
+	 * to the profile yet
 	 */
 	uint32_t waiter;
 	/*

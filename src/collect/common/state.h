@@ -32,7 +32,7 @@ struct collect {
 	uint64_t asked_ns;
 	/* profile id of the mapping of marks (frames that stand for what isn't known) */
 	uint32_t marks;
-	size_t n_waiting; /* number of samples in intake.waiting, which weren't handed on yet */
+	size_t n_waiting; /* number of samples in intake.waiting, which aren't in the profile yet */
 	struct {
 		uint64_t due_ns; /* when the bytes are counted next, CLOCK_MONOTONIC */
 		size_t codes;	 /* bytes that all code objects take */

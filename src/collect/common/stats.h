@@ -170,8 +170,8 @@ struct collect_stats {
 		/* number of new processes whose samples were only counted for a while (crowd.h) */
 		unsigned processes;
 		/*
-		 * number of samples of crowded processes: nothing else is known of these samples,
-		 * and the profile lacks them
+		 * number of samples of such processes: nothing else is known of these samples, and
+		 * the profile lacks them
 		 */
 		uint64_t samples;
 		/*

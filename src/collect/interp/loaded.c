@@ -36,7 +36,10 @@ struct file {
 	uint64_t bias, name, dynamic, next;
 };
 
-/* What a child is asked to find out by reading the process's memory, and its answer. */
+/*
+ * What a child process of krait is asked to find out by reading the target's memory, and its
+ * answer.
+ */
 struct question {
 	uint64_t phdrs, n_phdrs, n;
 	uint64_t bias[LOADED_MOST];
@@ -145,7 +148,10 @@ static void forget(uint32_t *order, size_t n)
 		order[i] = LOADED_UNKNOWN;
 }
 
-/* A reader_task (proc/read/reader.h): answers a struct question. */
+/*
+ * A reader_task (proc/read/reader.h), which runs in a child process: finds what the struct question
+ * in @bytes asks for.
+ */
 static ssize_t number_asked(pid_t pid, void *bytes, size_t most)
 {
 	struct question *q = bytes;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps two versions of some stacks with code made at run time: the names and unwind rows of such
- * code may hold for some samples of a stack and not for others (.dated in struct code_source). One
- * version has these names and rows; the other, the plain stack, is without them. See registered.c.
+ * For some stacks with code made at run time, the profile has two stacks: one with the names and
+ * unwind rows of that code, and one without them, called the plain stack. The reason is that these
+ * names and rows may hold for some samples of a stack and not for others (.dated in struct
+ * code_source). See registered.c.
  */
 #include "base/error.h"
 #include "collect/madecode/made.h"
 
 /*
- * What a value of .by_stack is made of, from the highest bit on: the outcome of the plain stack's
- * native part (4 bits), the version of the process's mappings (28 bits), the plain stack's profile
- * id (32 bits).
+ * How a value of .by_stack is made up, from the highest bit on: how unwinding ended (4 bits), the
+ * version of the process's mappings (28 bits), the profile's id of the stack (32 bits). The first
+ * and the last describe the stack without the names and unwind rows of run-time code (the plain
+ * stack).
  */
 #define OUTCOME_SHIFT 60
 #define VERSION_SHIFT 32
@@ -57,9 +59,10 @@ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 }
 
 /*
- * Returns @named or the plain stack. If dated_note() was called with @never, the version noted for
- * the stack is 0, which no mappings have, so all samples get the plain stack. In a fork that still
- * uses its parent's mappings, only the plain stack is certain to be right.
+ * Returns @named, or the plain stack (without names of run-time code). If dated_note() was called
+ * with @never, the version noted for the stack is 0, which no mappings have, so all samples get the
+ * plain stack. In a fork that still uses its parent's mappings, only the plain stack is certain to
+ * be right.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native)
 {

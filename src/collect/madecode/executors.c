@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code of CPython 3.14's JIT compiler, which tells nobody what code it has made. krait finds the
- * code by its bytes. A name that krait finds in a reading is valid for certain samples only, by the
- * rules for names of registered code (registered.c). While a program warms up, a new executor (a
- * piece of such code) comes every few milliseconds; only new executors are analysed.
+ * code by its bytes. A name that krait finds is valid only for some samples, by the rules for names
+ * of registered code (registered.c). While a program warms up, a new executor (a piece of such
+ * code) comes every few milliseconds; only new executors are analysed.
  */
 #include "base/cleanup.h"
 #include "check.h" /* check.h of abi/ */
@@ -57,7 +57,10 @@ static int note_code(const struct unwind_rows *rows, struct reading *ret)
 
 struct search {
 	pid_t pid;
-	/* .before: the executors of the last reading; .now: the executors of the present reading */
+	/*
+	 * .before: the executors that were found when the code was last read; .now: those that are
+	 * found in the present reading
+	 */
 	executor_vec *before, *now;
 	/*
 	 * .left: how many bytes may still be searched; .fresh: how many bytes of new executors may
@@ -198,8 +201,8 @@ void executors_close(struct process *p)
 }
 
 /*
- * Names the code at @pc. A reading of registered code finds executors as well, so names of both
- * hold equally long.
+ * Names the code at @pc. Executors are found whenever krait reads the code that the process
+ * registered for gdb, so their names hold for the same samples as the names of that code.
  */
 static bool name(struct collect *c, const struct raw_stack *raw, uint64_t pc, struct made_name *ret)
 {

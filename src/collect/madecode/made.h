@@ -67,8 +67,8 @@ struct code_source {
 	 */
 	bool dated;
 	/*
-	 * A stack broke off at @pc, which lies in no file of space @version: asks this kind to look
-	 * at the code there.
+	 * A stack broke off at @pc, which lies in no file of space @version (a reading of the
+	 * mappings): asks this kind to look at the code there.
 	 */
 	void (*want)(struct collect *c, uint32_t version, uint64_t pc);
 	/*
@@ -124,8 +124,8 @@ extern const struct code_source jit_source, trampoline_source, registered_source
 extern const struct space_code made_code_of_spaces;
 bool made_ready(struct collect *c, const struct raw_stack *raw, uint64_t pc);
 /*
- * Finds the name of code. @plain: kinds with .dated aren't asked. *dated is set if a kind with
- * .dated named the code.
+ * Finds the name of code. @plain: kinds with .dated (names that may hold for only some samples)
+ * aren't asked. *dated is set if a kind with .dated named the code.
  */
 void made_name(struct collect *c, const struct raw_stack *raw, uint64_t pc, bool plain,
 	       struct made_name *ret, bool *dated);
@@ -183,8 +183,8 @@ struct reading {
 	bool partial;
 	uint64_t from_ns, to_ns;
 	/*
-	 * the lasting mappings (space.h) when the reading ended, and which offsets their code has
-	 * in .rows
+	 * the mappings, when the reading ended, whose code can't change without a report by perf
+	 * (mapping_is_lasting()); and which offsets their code has in .rows
 	 */
 	VEC(struct unwind_place) code;
 	struct unwind_rows rows; /* rows of the code in .code */
@@ -245,7 +245,10 @@ struct made_code {
 
 /* Stacks whose names hold for only some of their samples (code_source.dated). */
 struct dated {
-	/* wire id of a stack -> what dated.c notes of the stack, packed into 64 bits */
+	/*
+	 * the id that records have for a stack (wire id) -> what dated.c notes of the stack, packed
+	 * into 64 bits
+	 */
 	struct map by_stack;
 	bool rows; /* the kernel's maps have had unwind rows of such code at some time */
 };
@@ -292,12 +295,12 @@ _must_use_ int dated_note(struct collect *c, const struct raw_stack *raw, uint32
 			  enum native_outcome outcome, bool never);
 
 /*
- * Returns the stack that sample @w gets: @named, or the plain stack if the code may have been
- * registered only after the sample was taken. For the plain stack, *native is set to the outcome of
- * its native part. 0: that can't be decided yet.
+ * Returns the stack that sample @w gets: @named, or the plain stack (without names of registered
+ * code) if the code may have been registered only after the sample was taken. For the plain stack,
+ * *native is set to the outcome of its native part. 0: that can't be decided yet.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native);
-/* Forgets what dated_note() has noted for the stack with wire id @id. */
+/* Forgets what dated_note() has noted for the stack that has @id in records (its wire id). */
 void dated_forget(struct collect *c, uint64_t id);
 /*
  * Replaces the profile ids that dated_note() keeps by the ids in the rebased profile. False: out of

@@ -309,8 +309,8 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 		return true;
 	}
 	/*
-	 * The flush that follows the stack's own flush knows all mappings that were made before the
-	 * stack was sampled.
+	 * In the flush in which the stack came, some mappings that were made before the stack was
+	 * sampled may not be known yet. In the next flush, all of them are known.
 	 */
 	if (raw->flush == c->flushes)
 		return false;

@@ -79,10 +79,12 @@ struct native_file {
 	 */
 	uint64_t list;
 	enum { ROWS_NONE, ROWS_ASKED, ROWS_THERE, ROWS_REFUSED } rows;
-	bool proving;	   /* more rows of the file are being made by native_rows_prove() */
-	bool uncached;	   /* the cache on disk lacks rows of the file: native_rows_want_cached() */
-	uint64_t retry_ns; /* rows aren't compiled again before this time (CLOCK_MONOTONIC) */
-	uint32_t tries;	   /* how often the making of rows was put off until .retry_ns */
+	bool proving; /* more unwind rows of the file are being made by native_rows_prove() */
+	/* the cache on disk lacks unwind rows of the file: native_rows_want_cached() */
+	bool uncached;
+	/* unwind rows aren't compiled again before this time (CLOCK_MONOTONIC) */
+	uint64_t retry_ns;
+	uint32_t tries; /* how often the making of unwind rows was put off until .retry_ns */
 	/*
 	 * after the file system didn't answer: when the file is tried again (CLOCK_MONOTONIC); 0:
 	 * the file system has answered
@@ -212,63 +214,63 @@ struct native_rows {
 	struct elf_reads reads; /* what was read of the file; set if .key is set */
 };
 
-/* native_rows.c: asks for the file's rows because a stack needs these rows. */
+/* native_rows.c: asks for the file's unwind rows because a stack needs them. */
 void native_rows_want(struct collect *c, struct native_file *f);
 /*
- * Asks for the file's rows before a stack needs them. The rows are only loaded from the cache on
- * disk: rows that the cache doesn't have aren't made.
+ * Asks for the file's unwind rows before a stack needs them. They are only loaded from the cache on
+ * disk, and aren't made if the cache lacks them.
  */
 void native_rows_want_cached(struct collect *c, struct native_file *f);
-/* Asks for the file's rows anew, because the rows in use are wrong. */
+/* Asks for the file's unwind rows anew, because the rows in use are wrong. */
 void native_rows_again(struct collect *c, struct native_file *f);
-/* Tells whether rows of the file, or more rows, are being made. */
+/* Tells whether unwind rows of the file are being made, or completed. */
 static inline bool native_rows_coming(const struct native_file *f)
 {
 	return f->rows == ROWS_ASKED || f->proving;
 }
 
 /*
- * Loads or compiles the rows of @f, in a worker's thread. Reads only those parts of @f that never
- * change. @cache: NULL if there is no cache. 0 or -errno + message.
+ * Loads or compiles the unwind rows of @f, in a worker's thread. Reads only those parts of @f that
+ * never change. @cache: NULL if there is no cache. 0 or -errno + message.
  */
 _must_use_ int native_rows_compile(const struct native_file *f, struct unwind_cache *cache,
 				   struct native_rows *ret);
 /*
- * Loads the rows of @f from the cache. -ENOENT: the cache doesn't have them. Runs in a worker's
- * thread; other errors are those of native_rows_compile().
+ * Loads the unwind rows of @f from the cache. -ENOENT: the cache doesn't have them. Runs in a
+ * worker's thread; other errors are those of native_rows_compile().
  */
 _must_use_ int native_rows_load(const struct native_file *f, struct unwind_cache *cache,
 				struct native_rows *ret);
 void native_rows_fini(struct native_rows *r);
 /*
- * Completes rows that are .partial by rows that are proved from instructions, in a worker's thread.
- * 0 or -errno + message.
+ * Completes unwind rows that are .partial by rows that are proved from instructions, in a worker's
+ * thread. 0 or -errno + message.
  */
 _must_use_ int native_rows_prove(const struct native_file *f, struct native_rows *rows);
 /*
- * Hands rows to the kernel program. A worker's thread may call this function if .fills_aside. 0 or
- * -errno + message.
+ * Hands unwind rows to the kernel program. A worker's thread may call this function if
+ * .fills_aside. 0 or -errno + message.
  */
 _must_use_ int native_rows_fill(const struct collect_config *config, const struct native_file *f,
 				const struct native_rows *rows);
-/* Writes rows to the cache, in a worker's thread. 0 or -errno + message. */
+/* Writes unwind rows to the cache, in a worker's thread. 0 or -errno + message. */
 _must_use_ int native_rows_keep(const struct native_file *f, struct unwind_cache *cache,
 				struct native_rows *rows);
 /*
- * Uses the rows that native_rows_compile() or native_rows_load() made. @r: what that function
- * returned. @why: the message if @r is an error.
+ * Uses the unwind rows that native_rows_compile() or native_rows_load() made. @r: what that
+ * function returned. @why: the message if @r is an error.
  */
 void native_rows_take(struct collect *c, struct native_file *f, struct native_rows *rows, int r,
 		      const char *why);
 /*
- * Uses rows that native_rows_prove() has completed, as native_rows_take() does. Until now the
- * file's rows were partial.
+ * Uses unwind rows that native_rows_prove() has completed, as native_rows_take() does. Until now
+ * the file's rows were partial.
  */
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why);
 /*
- * Called when @table was dropped from the kernel's maps. If it was the table of a file, the file
- * needs its rows again.
+ * Called when the unwind table @table was dropped from the kernel's maps. If it was the table of a
+ * file, the file needs its rows again.
  */
 void native_rows_given_up(struct collect *c, uint32_t table);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Files with native code. A file is opened as soon as a process maps it, because the process may be
- * gone when the file is needed. The file's rows are compiled and its names are read when a stack
- * needs them.
+ * gone when the file is needed. The file's unwind rows are compiled, and its names are read, when a
+ * stack needs them.
  */
 #include <errno.h>
 #include <fcntl.h>

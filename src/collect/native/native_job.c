@@ -22,7 +22,7 @@
 
 /*
  * Limits of the work on one file, which a worker's thread does while other files wait. torch (300
- * MB) takes 1.5 s for rows and 0.7 s for names. As long as krait looks for the list of code
+ * MB) takes 1.5 s for unwind rows and 0.7 s for names. As long as krait looks for the list of code
  * registered for gdb, all files of a process wait.
  */
 #define ROWS_WORK  (2000 * SLICE_MS)
@@ -42,9 +42,9 @@ static int nobody_waits(void)
 }
 
 /*
- * Fills the kernel's tables with the rows, in the job's thread. The tables belong to the sampler,
- * which may be closed while a job still hangs. Once the sampler is closed, worker_enter() returns
- * false.
+ * Fills the kernel's tables with the unwind rows, in the job's thread. The tables belong to the
+ * sampler, which may be closed while a job still hangs. Once the sampler is closed, worker_enter()
+ * returns false.
  */
 static int fill(const struct job *j)
 {
@@ -77,8 +77,8 @@ void job_compile_rows(struct worker_job *job)
 }
 
 /*
- * Loads rows from the cache. An error is ignored: the rows will be compiled once a stack needs
- * them.
+ * Loads unwind rows from the cache. An error is ignored: the rows will be compiled once a stack
+ * needs them.
  */
 void job_load_rows(struct worker_job *job)
 {
@@ -101,7 +101,7 @@ void job_prove_rows(struct worker_job *job)
 }
 
 /*
- * Writes rows to the cache, unless jobs were cancelled, because in that case the rows may be
+ * Writes unwind rows to the cache, unless jobs were cancelled, because in that case the rows may be
  * incomplete.
  */
 void job_keep_rows(struct worker_job *job)

@@ -42,8 +42,8 @@ struct job {
 	uint64_t list;
 	uint64_t asked_ns, compile_ns;
 	/*
-	 * .cut: the work ended early, because the slice was spent; .counted: stats.tables_cut has
-	 * counted this
+	 * .cut: the work ended early, because its limit (the slice) was reached; .counted:
+	 * stats.tables_cut has counted this
 	 */
 	bool cut, counted;
 	int r;

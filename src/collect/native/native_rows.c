@@ -25,8 +25,8 @@
 #define PROVE_AT_ONCE (4u << 20)
 
 /*
- * After this time, rows that were dropped, or that had no room in the kernel's maps, are made
- * again.
+ * After this time, unwind rows that were dropped, or that had no room in the kernel's maps, are
+ * made again.
  */
 #define RETRY_SECONDS 2
 #define RETRY_DOUBLED 5u /* how many times the time until the next try doubles at most */
@@ -87,7 +87,7 @@ static int find_eval(struct elf_file *elf, const struct unwind_rows *rows, fde_v
 typedef int read_fn(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		    struct native_rows *ret);
 
-/* Loads the rows of a file from the cache on disk. */
+/* Loads the unwind rows of a file from the cache on disk. */
 static int load_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		     struct native_rows *ret)
 {
@@ -99,7 +99,7 @@ static int load_rows(const struct native_file *f, struct unwind_cache *cache, st
 	return err_set(-ENOENT, "%s: no unwind tables in the cache", f->path);
 }
 
-/* Gets the rows of a file: from the cache on disk, or else by compiling them. */
+/* Gets the unwind rows of a file: from the cache on disk, or else by compiling them. */
 static int read_rows(const struct native_file *f, struct unwind_cache *cache, struct elf_file *elf,
 		     struct native_rows *ret)
 {

@@ -60,8 +60,8 @@ static const struct step *take_proven(struct collect *c, struct job *j);
 static const struct step prove = {job_prove_rows, take_proven, FOR_BOTH};
 
 /*
- * Returns true if the thread that made the rows found out only afterwards that the file holds
- * CPython. In that case the rows are made again.
+ * Returns true if the thread that made the unwind rows found out only afterwards that the file
+ * holds CPython. In that case the rows are made again.
  */
 static bool came_too_early(struct collect *c, struct job *j)
 {
@@ -72,8 +72,8 @@ static bool came_too_early(struct collect *c, struct job *j)
 }
 
 /*
- * Chooses the job's next step after its rows are in use: to complete the rows, or to write them to
- * disk.
+ * Chooses the job's next step after its unwind rows are in use: to complete the rows, or to write
+ * them to disk.
  */
 static const struct step *after_rows(struct collect *c, struct job *j)
 {
@@ -202,8 +202,9 @@ static void job_free(struct job *j)
 }
 
 /*
- * Counts a job that was ended early because its slice was spent. The closing lines say of how many
- * files something is missing; a file counts twice if both rows and names are missing.
+ * Counts a job that was ended early because its limit of work (slice) was reached. The summary at
+ * the recording's end says of how many files something is missing; a file counts twice if both
+ * unwind rows and names are missing.
  */
 static void count_cut(struct collect *c, struct job *j)
 {
@@ -314,8 +315,8 @@ static void drop_jobs(struct collect *c, bool later)
 }
 
 /*
- * Ends a job after the recording. Its results are dropped, except rows that were completed: these
- * are written to the cache.
+ * Ends a job after the recording. Its results are dropped, except unwind rows that were completed:
+ * these are written to the cache.
  */
 static void finish(struct collect *c, struct job *j)
 {

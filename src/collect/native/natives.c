@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files with native code: how the state of this folder begins and ends, and how rows and kernel
- * names are asked for.
+ * Files with native code: how the state of this folder begins and ends, and how unwind rows and
+ * kernel names are asked for.
  */
 #include <errno.h>
 #include <stdlib.h>

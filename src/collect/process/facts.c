@@ -20,8 +20,9 @@
 
 /*
  * Reads the working directory of a process. The paths of its files are shown relative to it
- * (view/names/dirs.h). @at: the process's place (struct proc_place) a moment ago, or NULL. Returns
- * true if all processes with that place have this directory.
+ * (view/names/dirs.h). @at: the process's control groups and directory, as the kernel's numbers, a
+ * moment ago (struct proc_place), or NULL. Returns true if all processes with the same numbers have
+ * this directory.
  */
 static bool read_directory(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
@@ -140,9 +141,9 @@ static bool read_all(struct collect *c, struct process *p, const struct proc *pr
 }
 
 /*
- * Reads those facts that the process's first record doesn't have. @at: the process's place (struct
- * proc_place) when the record was made, or NULL. Returns true if all processes with that place have
- * the same control group and container.
+ * Reads those facts that the process's first record doesn't have. @at: the process's control groups
+ * and directory, as the kernel's numbers, when the record was made (struct proc_place), or NULL.
+ * Returns true if all processes with the same numbers have the same control group and container.
  */
 static bool read_rest(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
@@ -161,8 +162,8 @@ static bool is_said(const struct collect *c, const struct process *p)
 }
 
 /*
- * Reads the facts of a process, as facts_read() does, with its place @at. *same: the result of
- * read_rest().
+ * Reads the facts of a process, as facts_read() does. @at: its control groups and directory, as the
+ * kernel's numbers (struct proc_place). *same: the result of read_rest().
  */
 static bool read_at(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct proc_place *at, bool *same)
@@ -251,17 +252,22 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 
 /*
  * Most processes never change after their start. If a process hasn't changed for some time, its
- * stamp is read again after a quarter of that time, but at least this often.
+ * stamp (proc/stamp.h), which shows most changes, is read again after a quarter of that time, but
+ * at least this often.
  */
 #define STAMP_MOST_NS (10 * NSEC_PER_SEC)
 /*
- * The stamp doesn't show every change. So facts are also read again although it is the same: after
- * as much time as it hasn't changed for, within these bounds.
+ * The process's stamp (proc/stamp.h) doesn't show every change. So name, control group and
+ * container are also read again while the stamp stays the same: after as much time as it hasn't
+ * changed for, within these bounds.
  */
 #define READ_LEAST_NS (10 * NSEC_PER_SEC)
 #define READ_MOST_NS  (60 * NSEC_PER_SEC)
 
-/* Takes over the facts that have changed. False: the process's next samples aren't wanted. */
+/*
+ * Takes over what has changed of the process's name, user, control group and container. False: the
+ * process's next samples aren't wanted.
+ */
 static bool take_renewed(struct collect *c, struct process *p, const struct proc *proc,
 			 struct proc_facts *facts, bool *changed)
 {
@@ -280,8 +286,8 @@ static bool take_renewed(struct collect *c, struct process *p, const struct proc
 }
 
 /*
- * Returns true if the facts needn't be read now. Otherwise sets *ret to the process's present
- * stamp, or to an empty stamp if it can't be read.
+ * Returns true if name, control group and container needn't be read now. Otherwise sets *ret to the
+ * process's present stamp (proc/stamp.h), or to an empty stamp if it can't be read.
  */
 static bool is_unchanged(struct process *p, uint64_t now_ns, struct proc_stamp *ret)
 {
@@ -304,7 +310,8 @@ bool facts_renew(struct collect *c, struct process *p, uint64_t now_ns, bool *ch
 
 	*changed = false;
 	/*
-	 * the stamp doesn't have the thread's name, and config.match may choose processes by name
+	 * a new name of the process doesn't change its stamp, and config.match may choose processes
+	 * by name
 	 */
 	if (!c->config.match && is_unchanged(p, now_ns, &stamp))
 		return true;

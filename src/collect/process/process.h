@@ -134,10 +134,11 @@ struct process {
 	 */
 	uint64_t facts_due_ns, facts_samples;
 	/*
-	 * .stamp: the process's stamp before name, control group and container were last read. The
-	 * times are CLOCK_MONOTONIC. .stamp_since_ns: since when the stamp is the same.
-	 * .stamp_due_ns: when it is read next. .stamp_until_ns: until when name, control group and
-	 * container needn't be read if the stamp stays the same.
+	 * .stamp: the process's stamp (proc/stamp.h), which tells cheaply whether a process has
+	 * changed, before name, control group and container were last read. The times are
+	 * CLOCK_MONOTONIC. .stamp_since_ns: since when the stamp is the same. .stamp_due_ns: when
+	 * it is read next. .stamp_until_ns: until when name, control group and container needn't be
+	 * read if the stamp stays the same.
 	 */
 	struct proc_stamp stamp;
 	uint64_t stamp_since_ns, stamp_due_ns, stamp_until_ns;
@@ -368,8 +369,9 @@ bool facts_read(struct collect *c, struct process *p, const struct proc *proc);
 bool facts_renew(struct collect *c, struct process *p, uint64_t now_ns, bool *changed);
 /*
  * Calls facts_read() for the process of @rec, and also facts_read_start() if the process is Python.
- * Sets .unwanted if the process isn't wanted. Opens the process as @proc, unless the facts of
- * another process with the same place can be used. False: the process can't be opened.
+ * Sets .unwanted if the process isn't wanted. Opens the process as @proc, unless name, control
+ * group and container of another process with the same place (struct proc_place) can be used.
+ * False: the process can't be opened.
  */
 _must_use_ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 			  struct proc *proc);

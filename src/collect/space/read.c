@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads mappings from /proc or takes them from the side band (told.h): when a process is met, when
- * perf reports a new mapping, when something was unmapped, and when a stack has unknown code. Hands
- * the mappings to the kernel programs.
+ * Reads mappings from /proc, or takes those that perf has reported (told.h): when a process is met,
+ * when perf reports a new mapping, when something was unmapped, and when a stack has unknown code.
+ * Hands the mappings to the kernel programs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -137,7 +137,8 @@ static int hand_over(struct collect *c, const struct process *p, const struct sp
 }
 
 /*
- * Gives the process its own slot, at the first reading. A fork uses its parent's slot until then.
+ * Gives the process its own slot (place in the kernel's map of mappings) when its mappings are
+ * first read. A fork uses its parent's slot until then.
  */
 static int take_slot(struct collect *c, struct process *p)
 {
@@ -160,8 +161,8 @@ static bool same_mappings(const struct maps *a, const struct maps *b)
 }
 
 /*
- * Does the process still have the mappings in @maps? @maps NULL: does it still have those in the
- * side band's list (told.h)?
+ * Does the process still have the mappings in @maps? @maps NULL: does it still have those that perf
+ * has reported (told.h)?
  */
 static bool still_has(const struct collect *c, const struct process *p, struct proc *proc,
 		      const struct maps *maps)
@@ -206,9 +207,9 @@ static int hand_over_checked(struct collect *c, struct process *p, struct proc *
 }
 
 /*
- * May the side band's list be used in place of /proc? Not if a stack had code that isn't in the
- * list, or if something was unmapped. Not for an eager process either: it maps so much that the
- * list is out of date.
+ * May the list of the mappings that perf has reported (told.h) be used in place of /proc? Not if a
+ * stack had code that isn't in the list, or if something was unmapped. Not for a process that is
+ * .eager either: it has just begun, and maps so much that the list is out of date.
  */
 static bool may_be_told(const struct process *p, enum space_stale why)
 {
@@ -216,8 +217,8 @@ static bool may_be_told(const struct process *p, enum space_stale why)
 }
 
 /*
- * Sets *ret to the process's mappings; or adds them to @s itself, if all is known of them from the
- * side band. *told: the side band's list was used.
+ * Sets *ret to the process's mappings; or adds them to @s itself, if perf's reports (told.h) tell
+ * all about them. *told: these reports were used in place of /proc.
  */
 static int get_maps(struct collect *c, struct process *p, struct proc *proc, enum space_stale why,
 		    struct maps *ret, struct space *s, bool *told)
@@ -298,7 +299,7 @@ static uint64_t due_ns(const struct process *p)
 {
 	uint64_t apart = MIN(MAX(READ_SOON_NS, p->read_ns * READ_SHARE), READ_APART_NS);
 
-	/* reading an eager process's mappings may take half of krait's time */
+	/* an .eager process has just begun: reading its mappings may take half of krait's time */
 	if (p->eager && p->space_ns < p->eager_ns)
 		return p->space_ns + 2 * p->read_ns;
 

@@ -107,7 +107,7 @@ struct spaces {
 	struct map by_version; /* version of a space -> struct space */
 	uint32_t last;	       /* version of the latest space, which only grows */
 	const struct space_code *code;
-	struct told *told; /* mappings that the side band has told of (told.h) */
+	struct told *told; /* mappings that perf has reported (told.h) */
 };
 
 /* Makes the state of this folder. False: out of memory. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps what the side band reports of the mappings of new images; see told.h. */
+/*
+ * Keeps what perf reports (the side band) of the mappings of processes that have just exec'ed; see
+ * told.h.
+ */
 #include "collect/space/told.h"
 
 #include <stdlib.h>
@@ -111,8 +114,8 @@ static bool add(struct told_image *i, const struct told_map *m)
 }
 
 /*
- * Code that lies in no file makes the list useless, because the side band doesn't report when such
- * code is moved.
+ * Code that lies in no file makes the list useless, because perf doesn't report when such code is
+ * moved.
  */
 void told_mapped(struct collect *c, uint32_t tgid, const struct mapping *m, const char *path,
 		 uint64_t time_ns)
@@ -179,12 +182,12 @@ static uint64_t code_bytes(const struct collect *c, const struct process *p, str
 }
 
 /*
- * Does process @p map as much code as its list has, and has the side band nothing more to tell of
- * the process? Then nothing in the list was unmapped, because the side band tells of a mapping
- * before the kernel counts it. (mprotect() and mremap() change the kernel's count before the side
- * band tells of it, or without the side band. So if code is unmapped and they make as many bytes of
- * code elsewhere, krait misses that. It does harm only if other code takes the place of the
- * unmapped code, but of such code the side band would have told.)
+ * Does process @p map as much code as its list has, and has krait read all that perf has reported
+ * of the process? Then nothing in the list was unmapped, because perf reports a mapping before the
+ * kernel counts it. (mprotect() and mremap() change the kernel's count before perf's report, or
+ * without a report. So if code is unmapped and they make as many bytes of code elsewhere, krait
+ * misses that. It does harm only if other code takes the place of the unmapped code, but such code
+ * would have been reported.)
  */
 static bool is_exact(const struct collect *c, struct told_image *i, const struct process *p,
 		     struct proc *proc)

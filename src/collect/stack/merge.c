@@ -101,8 +101,8 @@ static void push_loop(struct merge *m, const struct native_frame *f, size_t end)
 }
 
 /*
- * Does the evaluation loop of the outermost Python frames run more frames, which the walk didn't
- * reach?
+ * Does the evaluation loop of the outermost Python frames run more Python frames, which the kernel
+ * program didn't reach?
  */
 static bool is_partial(const struct merge *m)
 {
@@ -196,12 +196,12 @@ static void merge_leaf(struct merge *m)
 }
 
 /*
- * Merges a stack whose outermost Python frames belong to an evaluation loop that the walk didn't
- * follow to its end. That loop is the next evaluation loop further out among the native frames. The
- * native frames beyond it are left out, because their Python frames aren't known. If that loop
- * isn't known either, a mark shows where native frames are missing. This happens while greenlet
- * switches: greenlet has taken the frames that end a loop's part out of the chain of Python frames,
- * so the chain ends as if it were complete.
+ * Merges a stack whose outermost Python frames belong to an evaluation loop that runs more frames,
+ * which the kernel program didn't reach. That loop is the next evaluation loop further out among
+ * the native frames. The native frames beyond it are left out, because their Python frames aren't
+ * known. If that loop isn't known either, a mark shows where native frames are missing. This
+ * happens while greenlet switches: greenlet has taken the frames that end a loop's part out of the
+ * chain of Python frames, so the chain ends as if it were complete.
  */
 static void merge_partial(struct merge *m)
 {
@@ -230,7 +230,8 @@ static void mark_break(struct merge *m, enum native_outcome outcome)
 
 /*
  * Did unwinding end in a file that had just been mapped, of which krait didn't know the mapping or
- * the rows yet? The closing lines count such stacks, so the stacks get no mark.
+ * the rows yet? The summary at the recording's end counts such stacks, so they get no mark
+ * (`[incomplete: ...]`).
  */
 static bool is_new_file(const struct merge *m)
 {

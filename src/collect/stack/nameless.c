@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finds the interpreter's machinery among native frames that have no name; see merge.h. */
+/*
+ * Finds the interpreter's machinery (its own functions, which are hidden) among native frames that
+ * have no name; see merge.h.
+ */
 #include "collect/stack/merge.h"
 
 /*
  * Called for native frame @i, an evaluation loop. If the frame that called it has no name, counts
- * that frame as machinery.
+ * that frame as machinery (hidden functions of the interpreter).
  */
 static void fold_caller(struct merge *m, size_t i)
 {

@@ -25,8 +25,8 @@ uint32_t stack_mark(struct collect *c, enum mark mark, const char *what)
 }
 
 /*
- * Returns the mark (a frame like `[incomplete: ...]`) for a walk that didn't reach the beginning of
- * the thread's stack.
+ * Returns the mark (a frame like `[incomplete: ...]`) for a stack that the kernel program didn't
+ * follow to the thread's beginning.
  */
 static uint32_t outcome_mark(struct collect *c, uint8_t outcome, const struct process *p)
 {
@@ -90,8 +90,9 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 }
 
 /*
- * Returns the mark for a missing name or line table. Its memory wasn't resident when the kernel
- * program met the code, and the process ended before user space could read the memory.
+ * Returns the mark (a frame like `[incomplete: ...]`) for a missing name or line table. Its memory
+ * wasn't resident when the kernel program met the code, and the process ended before user space
+ * could read the memory.
  */
 static uint32_t missing_mark(struct collect *c, unsigned missing)
 {
@@ -159,8 +160,9 @@ static uint16_t version_of(const struct process *p, const struct raw_stack *raw)
 }
 
 /*
- * Returns the mark for the stack's outermost end: the walk didn't reach the beginning of the
- * thread's stack, or a name is missing. 0: no mark is needed.
+ * Returns the mark (a frame like `[incomplete: ...]`) for the stack's outermost end: the kernel
+ * program didn't reach the beginning of the thread's stack, or a name is missing. 0: no mark is
+ * needed.
  */
 static uint32_t end_mark(struct naming *n)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stacks: krait takes them from records, names them, and finds them by their wire ids. */
+/*
+ * Stacks: krait takes them from records, names them, and finds them by their ids in records (wire
+ * ids).
+ */
 #ifndef COLLECT_STACK_STACK_H
 #define COLLECT_STACK_STACK_H
 
@@ -20,14 +23,17 @@
 
 struct stacks {
 	/*
-	 * wire id of a stack -> the stack's id in the profile and its outcome, in the form that
-	 * stacks.c defines
+	 * wire id of a stack (its id in records) -> its id in the profile and how its unwinding
+	 * ended, in the form that stacks.c defines
 	 */
 	struct map named;
 	VEC(struct raw_stack) raw;
-	/* wire id of a stack that ended where a file had no rows -> native_file.index */
+	/*
+	 * wire id (id in records) of a stack that broke off in a file without unwind rows ->
+	 * native_file.index
+	 */
 	struct map rowless;
-	/* wire ids in .named that came or were used latest; NULL: no stack has come yet */
+	/* the keys of .named that came or were used latest; NULL: no stack has come yet */
 	struct recent *recent;
 	uint64_t kept_at; /* value of collect.stats.stacks when collect_keeps_due() was last true */
 	struct known_frames *known; /* state of known.c */
@@ -91,7 +97,10 @@ uint32_t kernel_location(struct collect *c, uint64_t pc);
 uint32_t made_location(struct collect *c, const struct made_name *name, uint64_t offset);
 uint32_t unknown_code_location(struct collect *c, uint64_t offset);
 
-/* stack.c: returns the profile id of a location that is a mark; 0: out of memory. */
+/*
+ * stack.c: returns the profile id of the location of a mark (a frame like `[incomplete: ...]`); 0:
+ * out of memory.
+ */
 uint32_t stack_mark(struct collect *c, enum mark mark, const char *what);
 
 /*

@@ -157,7 +157,7 @@ static bool is_ready(struct collect *c, struct raw_stack *raw)
 
 /*
  * Names a stack. Returns a value of .named; 0: the stack isn't complete yet. If memory is full, the
- * stack becomes a mark.
+ * stack becomes one frame that says so (a mark).
  */
 static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
 {

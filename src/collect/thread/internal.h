@@ -10,10 +10,10 @@
 #include "collect/thread/thread.h"
 
 /*
- * The time between meeting a thread and looking for Python's names of threads. It doubles after
- * each look; once it is NAMES_SETTLED_NS, a look that finds no new name makes it four times as
- * long, because looks take CPU time. Python registers a thread with `threading` a moment after the
- * thread begins to run, and the main thread when a program imports `threading`.
+ * The time between the first sample of a thread and looking for Python's names of threads. It
+ * doubles after each look; once it is NAMES_SETTLED_NS, a look that finds no new name makes it four
+ * times as long, because looks take CPU time. Python registers a thread with `threading` a moment
+ * after the thread begins to run, and the main thread when a program imports `threading`.
  */
 #define NAMES_APART_NS	 (50 * NSEC_PER_MSEC)
 #define NAMES_SETTLED_NS (3 * NSEC_PER_SEC)
@@ -87,8 +87,8 @@ struct thread {
 };
 
 /*
- * The end of a thread that krait hasn't met yet. perf's report of the end is read before the ring
- * buffers, so a sample of the thread may still come.
+ * The end of a thread of which no sample has come yet. perf's report of the end is read before the
+ * ring buffers, so a sample of the thread may still come.
  */
 struct thread_end {
 	uint32_t tgid, tid;

@@ -152,7 +152,7 @@ static uint32_t number_of_child(struct on_values *v, uint32_t tgid)
 
 /*
  * Does the system call wait for the descriptor that is its first argument? The kernel program
- * assumes that it is, for every system call.
+ * assumes that every system call does.
  */
 static bool waits_for_descriptor(const struct rec_wait *wait)
 {

@@ -204,8 +204,8 @@ static uint64_t give(struct site_shares *site, struct waiting *w, uint64_t ns)
 }
 
 /*
- * Adds the time of waits whose stacks weren't taken, which wait @w brings, to the time that the
- * site has left.
+ * The record of wait @w may also carry time of waits whose stacks weren't taken. Adds that time to
+ * the time that the site (what is waited for) hasn't given to any stack yet.
  */
 static void add_others(struct site_shares *site, const struct waiting *w)
 {

@@ -12,8 +12,8 @@
 struct wait_shares;
 
 /*
- * Called when wait @w is handed on: adds its share of the time of waits without a stack to
- * .rec.weight and .gil_ns. *s: NULL until the thread has had a wait without a stack.
+ * Called when wait @w is added to the profile: adds its share of the time of waits without a stack
+ * to .rec.weight and .gil_ns. *s: NULL until the thread has had a wait without a stack.
  */
 void shares_take(struct wait_shares **s, struct waiting *w);
 

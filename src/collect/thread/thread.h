@@ -61,7 +61,7 @@ struct thread_apart {
 
 /*
  * account.c: returns by how much the times of struct thread_apart are longer in @rec, which is
- * being handed on, than in the thread's earlier records. The record may be hostile.
+ * being added to the profile, than in the thread's earlier records. The record may be hostile.
  */
 struct thread_apart thread_apart(struct collect *c, uint32_t process, const struct rec_sample *rec);
 /* Notes that a sample of the thread was added with stack @stack of the profile. */
@@ -74,8 +74,8 @@ void thread_note_stack(struct collect *c, uint32_t process, const struct rec_sam
 uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec_sample *rec,
 			   uint8_t *gil);
 /*
- * account.c: adds to wait *w, which is being handed on, its share of the time of waits without a
- * stack at the same site (what is waited for).
+ * account.c: adds to wait *w, which is being added to the profile, its share of the time of waits
+ * without a stack at the same site (what is waited for).
  */
 void thread_share(struct collect *c, struct waiting *w);
 /*
@@ -90,7 +90,7 @@ bool thread_owes(struct collect *c, const struct waiting *w);
  */
 bool thread_share_left(struct collect *c, const struct waiting *of, struct waiting *ret);
 
-/* Adds the two sums in the thread's account to collect_stats.accounts. */
+/* Adds the two sums in the thread's last record (struct rec_account) to collect_stats.accounts. */
 void thread_check_account(struct collect *c, const struct rec_account *rec);
 
 /* Returns the number of a sample's thread: its index in the table of threads + 1; 0: no memory. */
