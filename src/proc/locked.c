@@ -15,7 +15,7 @@
 
 struct probe {
 	int fd, done;
-	atomic_int users; /* how many threads use the probe; the last of them frees it */
+	atomic_int users; /* how many threads use this struct; the last of them frees it */
 };
 
 static void put(struct probe *p)

@@ -85,7 +85,7 @@ ssize_t file_task_walk(pid_t pid, void *bytes, size_t most)
 	return 0;
 }
 
-/* A file that a keeper's child keeps open. This struct is used only in that child. */
+/* A file that a child of krait keeps open (keeper.h). This struct is used only in that child. */
 struct kept {
 	int fd;
 	uint32_t serial; /* number of the kept file; 0: this entry is free */
@@ -178,8 +178,8 @@ ssize_t file_task_keep(pid_t pid, void *bytes, size_t most)
 }
 
 /*
- * A reader_task (reader.h): reads as many bytes of a file that the child keeps open as the file
- * has.
+ * A reader_task (reader.h): reads the wanted part of a file that the child keeps open. If the file
+ * ends within this part, the answer is shorter.
  */
 ssize_t file_task_read(pid_t pid, void *bytes, size_t most)
 {

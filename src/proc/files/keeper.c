@@ -14,8 +14,9 @@
 #include "proc/read/owner.h"
 #include "proc/files/waited.h"
 
-#define KEEPERS	     64
-#define KEEPERS_USER 32 /* the most keepers for processes of one user other than root */
+#define KEEPERS 64
+/* the most keepers (children that keep files open) for processes of one user other than root */
+#define KEEPERS_USER 32
 #define AT_ONCE	     ((size_t)128 << 10)
 #define APART_MS     50
 
@@ -27,7 +28,9 @@ struct keeper {
 	struct waited waited;
 };
 
-/* All keepers. Only the main thread adds keepers. */
+/*
+ * All keepers: each has a child of krait that keeps files open. Only the main thread adds keepers.
+ */
 static struct {
 	struct keeper keeper[KEEPERS];
 	size_t n;
@@ -35,8 +38,8 @@ static struct {
 } all;
 
 /*
- * Waits until no other thread uses the keeper, but no longer than the child may take for an answer.
- * A job waits longer than the main thread. False: the keeper is still in use.
+ * Waits until no other thread uses the keeper's child, but no longer than the child may take for an
+ * answer. A job waits longer than the main thread. False: the child is still in use.
  */
 static bool lock(struct keeper *k)
 {
@@ -85,8 +88,9 @@ static ssize_t ask(struct keeper *k, struct reader_request *q)
 }
 
 /*
- * Takes apart the number of a far file (base/system/far.h). Returns the keeper that has the file
- * open; NULL: there is no such keeper. *@serial: the file's number in that keeper.
+ * Takes apart the number of a file that only a child of krait has open (base/system/far.h). Returns
+ * the keeper of that child; NULL: there is no such keeper. *@serial: the child's number for the
+ * file.
  */
 static struct keeper *keeper_of(uint64_t number, uint32_t *serial)
 {
@@ -157,8 +161,8 @@ static int stat_far(uint64_t number, struct stat *ret)
 static const struct far_ops far_ops = {read_far, stat_far};
 
 /*
- * Returns the keeper of file system @dev; starts one if the file system has no keeper yet. NULL:
- * there are too many keepers, or no child can be started.
+ * Returns the keeper of file system @dev, whose child keeps files of this file system open; starts
+ * one if there is none yet. NULL: there are too many keepers, or no child can be started.
  */
 static struct keeper *keeper_for(uint64_t dev, pid_t pid, size_t *number)
 {

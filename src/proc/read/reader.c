@@ -110,8 +110,8 @@ static void give_up(struct readers *r, const struct child *c, uid_t uid)
 }
 
 /*
- * Must process @pid not be read, because a read of its memory hangs already, or because too many
- * children hang?
+ * Is reading process @pid ruled out, because a read of its memory hangs already, or because too
+ * many children hang?
  */
 static bool is_hopeless(struct readers *r, pid_t pid, uid_t uid)
 {
