@@ -30,8 +30,8 @@ static bool proc_of(const struct sampler *s, uint32_t tgid, struct proc_entry *r
 }
 
 /*
- * Makes the program read a process's tasks, if the process is known to run Python. Returns 1 if it
- * is, 0 if not; or -errno.
+ * Makes the program read a process's tasks, if it is known that the process runs Python. Returns 1
+ * if that is known, 0 if not; or -errno.
  */
 static int want_python(struct sampler *s, pid_t tgid)
 {
@@ -59,7 +59,7 @@ static int find_pythons(const struct sampler *s, pid_vec *ret)
 	return r ? err_sys(r, "processes") : 0;
 }
 
-/* Is the process image that @e describes the task's image? */
+/* Does @e describe the process of @task, and has that process not exec'ed since? */
 static bool is_image(const struct proc_entry *e, const struct rec_task *task)
 {
 	if (!e->key.start_ns)

@@ -27,7 +27,7 @@ struct sampler {
 	bool sees_unmaps, enabled;
 	int rings_fd; /* epoll descriptor that watches all rings */
 	uint64_t taken, turn_ends_ns;
-	/* how many samples of each source drains have taken from the rings */
+	/* how many samples of each source were read from the rings so far */
 	uint64_t came[ABI_MAX_SOURCES];
 	struct event_set sources[ABI_MAX_SOURCES]; /* .config.n_sources */
 	/*
@@ -37,7 +37,10 @@ struct sampler {
 	VEC(struct bpf_link *) links;
 	/* link of the program that records waits; NULL: waits aren't recorded */
 	struct bpf_link *whole;
-	/* waits_read_open() has handed on the waits that weren't over at the recording's end */
+	/*
+	 * waits_read_open() was called: it gives config.record the waits that aren't over at the
+	 * recording's end
+	 */
 	bool waits_read;
 	/* reads blocked threads; NULL: waits aren't recorded, or the kernel doesn't permit it */
 	struct tasks *tasks;
@@ -79,8 +82,8 @@ void per_cpu_close(struct sampler *s);
 _must_use_ int per_cpu_enable(struct sampler *s, bool on);
 
 /*
- * Called after a drain: reads how often events were throttled, and changes sampling periods where a
- * change is due.
+ * Called after the rings were read: reads how often events were throttled, and changes sampling
+ * periods where a change is due.
  */
 void per_cpu_vary(struct sampler *s);
 

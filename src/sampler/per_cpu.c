@@ -162,8 +162,8 @@ static int open_rings(struct sampler *s)
 }
 
 /*
- * Attaches the program of a source with .whole. The program stays attached when CPUs come online or
- * go offline.
+ * Attaches the program of a source with .whole: once, not on each CPU. The program stays attached
+ * when CPUs come online or go offline.
  */
 static int open_whole(struct sampler *s, const struct event_source *source)
 {

@@ -2,7 +2,8 @@
 /*
  * Reads the ring that perf maps into user space for one event. Records come in the order in which
  * they were written. Only a record that wraps around the ring's end is copied. Such rings are those
- * of the side band, and the throttle rings of the sampling events.
+ * of the side band (perf's reports of what processes do), and the throttle rings of the sampling
+ * events.
  */
 #ifndef SAMPLER_PERF_RING_H
 #define SAMPLER_PERF_RING_H

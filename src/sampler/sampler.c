@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Loads, attaches and drains the kernel programs; see sampler.h. */
+/* Loads and attaches the kernel programs, and reads their records; see sampler.h. */
 #include "sampler/sampler.h"
 
 #include <bpf/bpf.h>
@@ -78,8 +78,9 @@ static bool attach_watch(struct sampler *s, struct bpf_program *prog)
 }
 
 /*
- * Attaches on_munmap or, if this kernel doesn't allow that, on_place. libbpf's message about a
- * program that can't be attached isn't printed.
+ * Attaches a program that notices changes of a process's mappings: on_munmap or, if this kernel
+ * doesn't allow that, on_place. libbpf's message about a program that can't be attached isn't
+ * printed.
  */
 static void watch_unmap(struct sampler *s)
 {
@@ -136,9 +137,10 @@ static void describe_sources(struct sampler *s)
 }
 
 /*
- * How many slots of walk state (bpf/slot.bpf.h) do the loaded programs need? Programs of perf
- * events need the first slot, programs of waits the second slot, fexit programs all slots. The
- * program of execve() needs no slot, because it walks no stack.
+ * How many slots do the loaded programs need? A slot (bpf/slot.bpf.h) is memory for the state of a
+ * program that walks a stack. Programs of perf events need the first slot, programs of waits the
+ * second slot, fexit programs all slots. The program of execve() needs no slot, because it walks no
+ * stack.
  */
 static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 {
@@ -159,8 +161,8 @@ static uint32_t slots_needed(const struct sampler *s, uint32_t all)
 }
 
 /*
- * Makes only as many slots of walk state as programs use, because a slot takes 260 KiB for each
- * CPU.
+ * Makes only as many slots (memory for programs that walk stacks) as programs use, because a slot
+ * takes 260 KiB for each CPU.
  */
 static void set_slots(struct sampler *s)
 {

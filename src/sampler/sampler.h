@@ -291,7 +291,7 @@ struct sampler_stats {
 };
 /*
  * Returns how many records were lost in the kernel, because a ring was full, there was no ring, or
- * the walk state was in use.
+ * the memory for walking a stack was in use.
  */
 static inline uint64_t sampler_lost(const struct sampler_stats *s)
 {

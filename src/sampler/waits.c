@@ -218,8 +218,9 @@ static uint64_t last_wait(const struct sampler *s, const struct wait_entry *e, u
 }
 
 /*
- * Hands on the account of a thread that hasn't ended. @ns: the length of its last wait. @last: what
- * the kernel has counted since that wait began.
+ * Makes the last record (struct rec_account: sums of its times) of a thread that hasn't ended, and
+ * gives it to config.record. @ns: the length of its last wait. @last: what the kernel has counted
+ * since that wait began.
  */
 static void hand_on_account(struct sampler *s, const struct wait_entry *e, uint64_t ns,
 			    const struct counted *last)
@@ -284,8 +285,8 @@ static void add_last(struct wait_entry *e, uint64_t ns)
 }
 
 /*
- * Hands on the time of waits that no record has yet, one record for each site (a system call with
- * what it waits for). The time of the last wait's site is already in that wait's record.
+ * Gives config.record the time of waits that no record has yet, one record for each site (a system
+ * call with what it waits for). The time of the last wait's site is already in that wait's record.
  */
 static void hand_on_owed(const struct sampler *s, const struct wait_entry *e)
 {
@@ -314,7 +315,7 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	struct counted last;
 	uint64_t ns;
 
-	/* the entry is new: the program hasn't begun the thread's account yet */
+	/* the entry is new: the program hasn't begun to add up the thread's times yet */
 	if (!e->start_ns)
 		return;
 	last = since_it_left(s, e);

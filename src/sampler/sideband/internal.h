@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the side band share. */
+/* What the files of the side band (perf's reports of what processes do) share. */
 #ifndef SAMPLER_SIDEBAND_INTERNAL_H
 #define SAMPLER_SIDEBAND_INTERNAL_H
 
@@ -17,10 +17,10 @@ struct sideband {
 	VEC(struct channel) cpus;
 	struct sideband_config config;
 	struct sideband_stats stats;
-	/* which processes have ended, according to the records of this drain */
+	/* which processes have ended, according to the records that sideband_drain() reads now */
 	struct lives lives;
 	int epfd;
-	bool was_empty; /* the last drain found no record */
+	bool was_empty; /* the last sideband_drain() found no record */
 	/*
 	 * The event that wakes krait for one watched thread. The thread's records are in the rings
 	 * of the CPUs as well. .fd -1: no thread is watched.

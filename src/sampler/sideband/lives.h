@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out from the side band's records of one drain which processes have ended. Only certain ends
- * are reported: if a process existed before the first of these records, krait doesn't know whether
- * its first thread was also the last to end.
+ * Finds out which processes have ended, from the records of the side band (perf's reports of what
+ * processes do) that are read at one time. Only certain ends are reported: if a process existed
+ * before the first of these records, krait doesn't know whether its first thread was also the last
+ * to end.
  */
 #ifndef SAMPLER_SIDEBAND_LIVES_H
 #define SAMPLER_SIDEBAND_LIVES_H
@@ -16,7 +17,7 @@ struct lives {
 	bool unsure;
 };
 
-/* Forgets all records. To be called before the records of a new drain come. */
+/* Forgets all records. To be called before sideband_drain() reads new records. */
 void lives_clear(struct lives *l);
 void lives_fini(struct lives *l);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records of the side band. Their formats: include/uapi/linux/perf_event.h, enum perf_event_type.
- * Because sample_id_all and sample_type TIME are set, each record ends with its time.
+ * Takes apart the records of the side band (perf's reports of what processes do). Their formats:
+ * include/uapi/linux/perf_event.h, enum perf_event_type. Because sample_id_all and sample_type TIME
+ * are set, each record ends with its time.
  */
 #include <limits.h>
 

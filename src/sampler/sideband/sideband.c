@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The perf side band. Records of all CPUs' rings are merged by time, because a process may fork on
- * one CPU and exec on another.
+ * The side band: perf's reports of what processes do. The records of all CPUs' rings are merged by
+ * time, because a process may fork on one CPU and exec on another.
  */
 #include "sampler/sideband/sideband.h"
 
@@ -20,8 +20,9 @@
 #define LOOK_BYTES 8192 /* the most bytes of records that sideband_has_more() looks through */
 
 /*
- * Finds the processes that end among this drain's records, in a first reading of the records. In
- * the second reading these processes aren't examined: many processes end soon after they begin.
+ * Finds the processes that end according to the records in the rings, in a first reading of these
+ * records. In the second reading such processes aren't examined: many processes end soon after they
+ * begin.
  */
 static void note_lives(struct sideband *s, uint64_t now_ns)
 {

@@ -31,9 +31,9 @@ _must_use_ int event_parse(struct event *ret, const char *spec);
 
 /*
  * Sets the rate of an event that doesn't name a rate itself: exactly one of @hz and @count is not
- * 0. Clocks get the period 1e9 / hz. An event of a source with .whole gets no rate. 0; -EINVAL with
- * a message for a rate that no kernel offers: a clock's period under 10 us, in place of which the
- * kernel would quietly use 10 us.
+ * 0. Clocks get the period 1e9 / hz. An event of a source with .whole gets no rate, because each
+ * event counts. 0; -EINVAL with a message for a rate that no kernel offers: a clock's period under
+ * 10 us, in place of which the kernel would quietly use 10 us.
  */
 _must_use_ int event_set_rate(struct event *e, uint32_t hz, uint64_t count);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory of the unwind store: slabs, up to a limit, and the chunks in these. */
+/*
+ * The memory of the unwind store: slabs (BPF maps), up to a limit, and the chunks of 4 KiB in them.
+ */
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +12,8 @@
 
 #define SLAB_BYTES (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
 /*
- * if .limbo has at least so many chunks, the store waits until these are free instead of taking
- * more memory
+ * if .limbo (chunks that a program may still read) has at least so many chunks, the store waits
+ * until these are free instead of taking more memory
  */
 #define LIMBO_WORTH 64
 
@@ -67,8 +69,8 @@ static int make_slabs(const struct unwind_store *s, uint32_t first, int *fd, uin
 }
 
 /*
- * Makes slabs for @chunks more chunks, or as many as the limit allows. Releases .lock while it does
- * so, but holds .supply, so that no other thread makes slabs.
+ * Makes slabs (BPF maps) for @chunks more chunks, or as many as the limit allows. Releases .lock
+ * while it does so, but holds .supply, so that no other thread makes slabs.
  */
 static int add_slabs(struct unwind_store *s, size_t chunks)
 {
@@ -94,7 +96,7 @@ static int add_slabs(struct unwind_store *s, size_t chunks)
 	return r;
 }
 
-/* Moves the first @n numbers from @limbo to @free. */
+/* Moves the first @n numbers from @limbo (a program may still read them) to @free. */
 static int let_go(chunk_vec *limbo, size_t n, chunk_vec *free)
 {
 	int r = vec_reserve(free, free->n + n);
@@ -109,9 +111,10 @@ static int let_go(chunk_vec *limbo, size_t n, chunk_vec *free)
 }
 
 /*
- * Makes the chunks and tables in limbo usable again. Changing a map of maps waits until every
- * running program has ended (kernel/bpf/syscall.c, maybe_wait_bpf_programs()). After that no
- * program reads these chunks and tables any more.
+ * Makes the chunks and tables in limbo usable again: nobody uses these any more, but a program may
+ * still read them. Changing a map of maps waits until every running program has ended
+ * (kernel/bpf/syscall.c, maybe_wait_bpf_programs()). After that no program reads these chunks and
+ * tables any more.
  */
 static int empty_limbo(struct unwind_store *s)
 {

@@ -76,7 +76,10 @@ struct unwind_store {
 	/* the chunk of mappings that is being made; only while .lock is held */
 	struct space_chunk making;
 	VEC(uint32_t) free_spaces;
-	/* the chunks that the present walk has read; NULL: no walk has begun yet */
+	/*
+	 * the chunks that were read for the stack that user space walks now; NULL: it has walked
+	 * none yet
+	 */
 	struct unwind_reading *reading;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the store's rows for walks in user space; see store.h. For each walk, a chunk is copied
- * from the kernel's map only once. The lock is held during the walk, because workers free chunks
- * and use them again.
+ * Reads the store's unwind rows when user space walks a stack; see store.h. For each walk, a chunk
+ * is copied from the kernel's map only once. The lock is held during the walk, because workers free
+ * chunks and use them again.
  */
 #include <stdlib.h>
 

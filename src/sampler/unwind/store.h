@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The data by which the kernel program unwinds, in its maps: tables of rows (one for each file),
- * the rules to which rows refer, and the mappings of each process. Chunks of 4 KiB come from slabs,
- * which are made when they are needed, up to a limit. A chunk that was given back is used again
- * only when no program can be reading it any more.
+ * the rules to which rows refer, and the mappings of each process. Chunks of 4 KiB come from slabs
+ * (BPF maps), which are made when they are needed, up to a limit. A chunk that was given back is
+ * used again only when no program can be reading it any more.
  */
 #ifndef SAMPLER_UNWIND_STORE_H
 #define SAMPLER_UNWIND_STORE_H
@@ -46,12 +46,12 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table);
 /*
  * Fills table @table with @rows. Rows of the functions @eval are marked as those of the evaluation
  * loop. Until that is done, rows that @table had before stay in use, if there is room for both, the
- * old tree is as deep as the new one, and neither is guarded. Tables with the same rows share
- * memory. If there is no room, tables that no sample has used for UNWIND_KEEP_SECONDS are emptied,
- * longest unused first. -ENOSPC: all other tables are needed; -EFBIG: @rows need more chunks than
- * there can ever be; or another -errno; each with a message. After an error @table is empty. Any
- * thread may call this function while other threads use the store, and they don't have to wait long
- * for it.
+ * old tree is as deep as the new one, and neither is guarded (valid only as long as the code's
+ * bytes stay the same). Tables with the same rows share memory. If there is no room, tables that no
+ * sample has used for UNWIND_KEEP_SECONDS are emptied, longest unused first. -ENOSPC: all other
+ * tables are needed; -EFBIG: @rows need more chunks than there can ever be; or another -errno; each
+ * with a message. After an error @table is empty. Any thread may call this function while other
+ * threads use the store, and they don't have to wait long for it.
  */
 _must_use_ int unwind_store_fill(struct unwind_store *s, uint32_t table,
 				 const struct unwind_rows *rows, const struct unwind_fde *eval,
