@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Connects the parts of a recording: sampler, side band and collector; see adapters.h. These
- * functions decide nothing, except which events of the side band the collector gets.
+ * Connects the parts of a recording: sampler, side band (perf's reports of what processes do) and
+ * collector; see adapters.h. These functions decide nothing, except which events of the side band
+ * the collector gets.
  */
 #include "record/adapters.h"
 
@@ -197,8 +198,8 @@ static void on_mmap(void *ctx, const struct sideband_mmap *m)
 
 	/*
 	 * If the user named processes, mappings of other processes are ignored, because examining
-	 * every program that starts on the machine would be most of krait's cost. The side band
-	 * reports forks in order of time, so the children of the named processes are known already.
+	 * every program that starts on the machine would be most of krait's cost. perf reports
+	 * forks in order of time, so the children of the named processes are known already.
 	 */
 	if (s->match.by_pid && !s->sideband_lost && !map_get(&s->match.pids, m->tgid))
 		return;

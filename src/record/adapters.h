@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Functions that connect the parts of a recording. The collector doesn't know the sampler, and the
- * side band doesn't know the collector: each gets a table of functions to call, with the session as
- * ctx.
+ * side band (perf's reports of what processes do) doesn't know the collector: each gets a table of
+ * functions to call, with the session as ctx.
  */
 #ifndef RECORD_ADAPTERS_H
 #define RECORD_ADAPTERS_H
@@ -13,7 +13,10 @@
 extern const struct collect_ops session_collect_ops;
 extern const struct collect_unwind_ops session_unwind_ops;
 
-/* The functions that the side band calls, for the collector and for the table of targets. */
+/*
+ * The functions that the side band (sampler/sideband/) calls, for the collector and for the table
+ * of targets.
+ */
 extern const struct sideband_ops session_sideband_ops;
 
 /* Hands a record from a ring to the collector. */

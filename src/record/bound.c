@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps the memory of a recording within its limit. It counts the recording's tables, and the
- * memory that condensing them (profile/remake/condense.h) or writing the output will take.
- * Condensing begins before the sum exceeds the limit. krait reserves address space for the second
- * part, and gives it back right before it needs the memory. So even if the system refuses memory,
- * what was recorded can still be written.
+ * memory that the next step will take: condensing them (summing up what is rare,
+ * profile/remake/condense.h) or writing the output. Condensing begins before the sum exceeds the
+ * limit. krait reserves address space for the next step, and gives it back right before it needs
+ * the memory. So even if the system refuses memory, what was recorded can still be written.
  */
 #include <errno.h>
 #include <sys/mman.h>
@@ -27,7 +27,10 @@
 
 /* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c), without its values */
 #define NODE_BYTES 94
-/* condensing keeps one function or more for each so many bytes of the limit */
+/*
+ * condensing (summing up what is rare) keeps at least one function for each so many bytes of the
+ * limit
+ */
 #define KEEP_BYTES 32768
 /* the least time between two condensings; in between, waiting samples can be added */
 #define APART_NS     NSEC_PER_SEC
@@ -135,7 +138,10 @@ static int add_stack(void *arg, const struct profile_sample *sample)
 			sample->values);
 }
 
-/* Begins to condense the profile. Which functions are kept depends on the samples so far. */
+/*
+ * Begins to condense the profile (to sum up rare functions). Which functions are kept depends on
+ * the samples so far.
+ */
 static int begin(struct session *s, struct condense *c)
 {
 	struct sums none = {}, by_stack;

@@ -38,7 +38,10 @@
 #define POLL_SETTLED_MS 400
 #define POLL_SAMPLES	400 /* the most samples that one CPU takes between two drains */
 #define SETTLED_NS	NSEC_PER_SEC
-/* the least time between two flushes if new processes wake krait more often */
+/*
+ * the least time between two flushes (naming stacks, adding samples) if new processes wake krait
+ * more often
+ */
 #define FLUSH_APART_NS (60 * NSEC_PER_MSEC)
 
 int session_check_permitted(struct session *s)
@@ -234,7 +237,8 @@ static int drain(struct session *s)
 	if (r)
 		return r;
 	/*
-	 * drains the side band first, so that mappings are known before the samples that need them
+	 * reads perf's reports of what processes do first, so that mappings are known before the
+	 * samples that need them
 	 */
 	sideband_drain(s->sideband);
 	session_exits(s);

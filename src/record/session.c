@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Connects sampler, side band, collector and profile for one recording; see session.h. */
+/*
+ * Connects sampler, side band (perf's reports of what processes do), collector and profile for one
+ * recording; see session.h.
+ */
 #include "record/session.h"
 
 #include <fcntl.h>
@@ -157,8 +160,8 @@ static int open_kernel_side(struct session *s)
 		.ctx = s,
 	};
 	/*
-	 * the side band seldom wakes krait up: what needs an answer at once comes through the rings
-	 * (PROC_PENDING)
+	 * perf's reports of what processes do seldom wake krait up: what needs an answer at once
+	 * comes through the kernel programs' rings (PROC_PENDING)
 	 */
 	struct sideband_config side = {
 		.ops = &session_sideband_ops, .ctx = s, .wakeup_bytes = SIDEBAND_RING_BYTES / 2};

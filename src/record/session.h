@@ -187,10 +187,10 @@ struct session {
 	/* faults in the file .options->label_intervals, in words for the user */
 	VEC(char *) interval_warnings;
 	unsigned condensed; /* how often the profile was condensed so far */
-	unsigned windows;   /* how many windows were handed over so far */
+	unsigned windows;   /* how many windows (parts of the recording) were handed over so far */
 	/*
-	 * Rebasing the profile has failed half-way: waiting samples have old ids, so they can't be
-	 * added any more. Once true, this stays true.
+	 * Replacing the profile's ids (rebasing) has failed half-way: waiting samples have old ids,
+	 * so they can't be added any more. Once true, this stays true.
 	 */
 	bool void_ids;
 	struct session_bound bound;
@@ -232,14 +232,14 @@ void session_describe_target(struct session *s);
 _must_use_ int session_add_targets(struct session *s);
 
 /*
- * Notes that thread @tid of process @tgid has ended, as the side band reports. A process that has
- * ended is no target any more, because another process may get its number.
+ * Notes that thread @tid of process @tgid has ended, as perf reports. A process that has ended is
+ * no target any more, because another process may get its number.
  */
 void session_exit(struct session *s, uint32_t tgid, uint32_t tid);
 
 /*
- * Checks the processes that session_exit() has noted. Called after each drain of the side band and
- * not for each end, because some programs end thousands of threads a second, and a check takes
+ * Checks the processes that session_exit() has noted. Called each time perf's reports were read,
+ * and not for each end, because some programs end thousands of threads a second, and a check takes
  * time.
  */
 void session_exits(struct session *s);
@@ -415,16 +415,17 @@ _must_use_ int session_bound(struct session *s);
 void session_bound_release(struct session *s);
 
 /*
- * Called while the profile is condensed (condense_begin()): replaces the profile ids that the
- * session holds, and makes the kernel programs send everything again. 0 or -ENOMEM + message.
+ * Called while the profile is condensed (what is rare is summed up, condense_begin()): replaces the
+ * profile ids that the session holds, and makes the kernel programs send everything again. 0 or
+ * -ENOMEM + message.
  */
 _must_use_ int session_condense(struct session *s, struct condense *c);
 
 /* window.c */
 
 /*
- * Called while the profile is rebased (profile/remake/rebase.h): replaces the profile ids that the
- * session holds. 0 or -ENOMEM + message.
+ * Called while the profile is rebased (gets new ids, profile/remake/rebase.h): replaces the profile
+ * ids that the session holds. 0 or -ENOMEM + message.
  */
 _must_use_ int session_rebase(struct session *s, struct rebase *r);
 
@@ -432,12 +433,12 @@ _must_use_ int session_rebase(struct session *s, struct rebase *r);
 _must_use_ int session_check_ids(const struct session *s);
 
 /*
- * Cuts the recording: *ret is a profile of the samples that were added since the last cut, which
- * the caller frees, and .profile goes on without these samples. To be called between two drains
- * (for example in session_run()'s @turn); session_stop() completes the last window, which stays in
- * .profile. 0, or -errno + message, in which case nothing was cut. If .void_ids is set, nothing
- * more can be recorded: session_drain(), session_window() and session_stop() return an error, so
- * session_run() ends.
+ * Cuts the recording: *ret is a window, a profile of the samples that were added since the last
+ * cut, which the caller frees, and .profile goes on without these samples. To be called between two
+ * drains (for example in session_run()'s @turn); session_stop() completes the last window, which
+ * stays in .profile. 0, or -errno + message, in which case nothing was cut. If .void_ids is set,
+ * nothing more can be recorded: session_drain(), session_window() and session_stop() return an
+ * error, so session_run() ends.
  *
  * Each sample is in exactly one window. It is added once its stack has all its names, so no window
  * lacks a name that is still being read: a sample that waits for names comes in a later window,

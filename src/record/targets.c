@@ -159,8 +159,8 @@ void session_exits(struct session *s)
 }
 
 /*
- * The least time between two checks whether targets have ended. The side band reports an end at
- * once, but this record may be lost.
+ * The least time between two checks whether targets have ended. perf reports an end at once, but
+ * this report may be lost.
  */
 #define ENDED_APART_NS (50 * NSEC_PER_MSEC)
 
@@ -196,7 +196,7 @@ static int ascending(const void *a, const void *b)
 
 /*
  * Finds processes of the command that are still running. A daemon's last fork may come after the
- * command's end; the side band has reported it by now.
+ * command's end; perf has reported it by now.
  */
 static void find_going(const struct session *s, pid_vec *ret)
 {

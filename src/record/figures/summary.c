@@ -88,7 +88,8 @@ static void take_figures(struct summary *m, struct session *s)
 	own_unsupported(&m->collect);
 	/*
 	 * after condensing, the profile doesn't distinguish processes that have ended; after
-	 * windows were cut, it has only the processes of the last window
+	 * windows (parts of the recording) were handed over, it has only the processes of the last
+	 * one
 	 */
 	if (!s->condensed && !s->windows)
 		m->collect.processes = count_processes(s->profile);

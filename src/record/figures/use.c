@@ -287,8 +287,8 @@ void session_use_tell(struct session *s, uint64_t sampled_ns)
 	struct told t = {};
 
 	/*
-	 * after condensing, all processes that ended count as a single one; windows that were cut
-	 * have taken the samples of some processes with them
+	 * after condensing, all processes that ended count as a single one; windows (parts of the
+	 * recording) that were handed over have taken the samples of some processes with them
 	 */
 	if (!s->tells_use || s->condensed || s->windows)
 		return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads waiting threads, as `krait dump` does (docs/decisions/0008), if the kernel program couldn't
- * read them: when a recording of waits begins, and when krait has just met a process, whose threads
- * may still be in the wait in which the kernel program met them. The records that this file makes
- * are handled like records from the kernel.
+ * read them: when a recording of waits begins, and when the kernel program has just seen a process
+ * for the first time. The process's threads may still be in the wait in which it saw them. The
+ * records that this file makes are handled like records from the kernel.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -22,8 +22,8 @@
 #define READ_NS (400 * NSEC_PER_MSEC)
 
 /*
- * Limits for the processes that were met in one drain: the most time for reading their threads, and
- * the most processes that are read.
+ * Limits for the processes that krait first hears of in one drain (reading of the rings): the most
+ * time for reading their threads, and the most processes that are read.
  */
 #define MET_NS	      (20 * NSEC_PER_MSEC)
 #define MET_PROCESSES 64
@@ -68,8 +68,9 @@ static const struct unwind_rule *rule_at(void *ctx, uint32_t number)
 static const struct walker_rows rows = {.chunk = chunk_at, .table = table_at, .rule = rule_at};
 
 /*
- * Gives the collector the record that the kernel program would send on meeting the process. If the
- * kernel program has met it already, the collector has the real record, or gets it from a ring.
+ * Gives the collector the record that the kernel program would send when it sees the process for
+ * the first time. If it has seen the process already, the collector has the real record, or gets it
+ * from a ring.
  */
 static void introduce(struct reading *r, const struct proc_entry *proc, const struct rec_task *task)
 {
