@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How the collector begins and ends, and the phases of a flush; see collect.h. */
+/* How the collector begins and ends, and the steps of collect_flush(); see collect.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,17 +117,19 @@ int collect_fd(const struct collect *c)
 	return c->natives->worker ? worker_fd(c->natives->worker) : -1;
 }
 
-/* In the last flush: waits until the names that stacks need have been read. */
+/* In the last collect_flush(): waits until the names that stacks need have been read. */
 static void await_names(struct collect *c)
 {
 	stacks_ask_for_names(c);
 	native_work_take(c, true);
 }
 
-/* How long one flush may read code that was made at run time, in all processes together. */
+/*
+ * How long one collect_flush() may read code that was made at run time, in all processes together.
+ */
 #define MADE_CODE_NS (50 * NSEC_PER_MSEC)
 
-/* Takes in what has come since the last flush, other than records. */
+/* Takes in what has come since the last collect_flush(), other than records. */
 static void take_in(struct collect *c)
 {
 	first_look(c);
@@ -157,7 +159,7 @@ static void take_given_up(struct collect *c)
  */
 static void look_after_processes(struct collect *c, bool last)
 {
-	/* names the threads that were met when samples were handed on */
+	/* reads the names of threads whose first samples were just added to the profile */
 	thread_names(c, last ? NAMES_OF_ALL : NAMES_OF_DUE);
 	process_look_again(c);
 	space_read_stale(c);
@@ -176,8 +178,8 @@ static void ask(struct collect *c)
 }
 
 /*
- * Doesn't read the lists of run-time code that gdb reads: only flushes do. If a process ends before
- * the next flush, such code of the process has no names.
+ * Doesn't read the lists of run-time code that gdb reads: only collect_flush() does. If a process
+ * ends before the next collect_flush(), such code of the process has no names.
  */
 void collect_ask(struct collect *c)
 {

@@ -36,8 +36,9 @@ void collect_record(struct collect *c, const void *data, size_t n);
 _must_use_ int collect_flush(struct collect *c, bool last);
 
 /*
- * Called after a drain without collect_flush(): asks processes for names of threads and for code's
- * texts and modules, because the processes may end before the next flush.
+ * Called when the kernel programs' rings were read but collect_flush() is put off: asks processes
+ * for names of threads and for code's texts and modules, because the processes may end before the
+ * next flush.
  */
 void collect_ask(struct collect *c);
 
@@ -83,8 +84,8 @@ _must_use_ int collect_peek_wait(struct collect *c, const struct rec_wait *rec,
 				 struct profile_sample *ret);
 
 /*
- * Returns when (CLOCK_MONOTONIC) a flush has something to do even without new records; UINT64_MAX:
- * no flush has.
+ * Returns when (CLOCK_MONOTONIC) collect_flush() has something to do even without new records;
+ * UINT64_MAX: it hasn't.
  */
 uint64_t collect_due_ns(const struct collect *c);
 
@@ -107,8 +108,8 @@ void collect_await(struct collect *c);
 bool collect_rows_coming(const struct collect *c);
 
 /*
- * Returns a descriptor that is readable when there is a reason to flush before the next drain; -1:
- * there is none.
+ * Returns a descriptor that is readable when there is a reason to call collect_flush() before the
+ * rings are read next; -1: there is none.
  */
 int collect_fd(const struct collect *c);
 

@@ -466,8 +466,8 @@ int collect_examine(struct collect *c, pid_t tgid)
 	if (!r)
 		(void)proc_use_another_thread(&proc);
 	/*
-	 * The status is read before the mappings. If the process execs in between, .place isn't the
-	 * image that the mappings belong to.
+	 * The status is read before the mappings. If the process execs in between, .place isn't
+	 * that of the program to which the mappings belong.
 	 */
 	if (!r)
 		r = proc_stat_read(proc.dirfd, &stat);

@@ -73,7 +73,7 @@ static bool is_proved(const struct process *p)
 	       (p->state == PROC_PYTHON && p->walked);
 }
 
-#define NOTES 8 /* the most notes of one kind (key) that the profile gets about its processes */
+#define NOTES 8 /* the most comments of one kind (key) that the profile gets about its processes */
 
 /* Adds a comment to the profile, unless the profile has it already. */
 static void note(struct collect *c, const char *key, const char *value)

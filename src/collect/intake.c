@@ -65,8 +65,8 @@ static void look_into(struct collect *c, struct py_code *code, const struct rec_
 	uint64_t began_ns;
 
 	/*
-	 * memory is full: until the profile is condensed, krait keeps only some lines of new code
-	 * objects
+	 * memory is full: until the profile is condensed (what is rare is summed up), krait keeps
+	 * only some lines of new code objects
 	 */
 	if (collect_is_full(c))
 		py_code_cut_lines(code, LINES_LEFT);

@@ -51,8 +51,8 @@ struct command {
 void intake_fini(struct collect *c);
 
 /*
- * hand_on.c: notes the threads of the samples that came since the last flush, if their process is
- * known to be Python. By the next flush these threads may have ended.
+ * hand_on.c: notes the threads of the samples that came since the last collect_flush(), if their
+ * process is known to be Python. By the next collect_flush() these threads may have ended.
  */
 void hand_on_meet(struct collect *c);
 
@@ -104,7 +104,7 @@ struct proc_stat;
 void process_expect_first(struct collect *c, const struct proc *proc, const struct py_where *where,
 			  const struct proc_stat *stat, uint16_t version);
 
-/* memory.c: frees names that take too much memory; called at each flush. */
+/* memory.c: frees names that take too much memory; called in each collect_flush(). */
 void memory_keep_to(struct collect *c);
 
 /*
@@ -113,7 +113,7 @@ void memory_keep_to(struct collect *c);
  */
 void foresee_remember(struct collect *c);
 
-/* first.c: looks at the command after its exec; called at each flush. */
+/* first.c: looks at the command after its exec; called in each collect_flush(). */
 void first_look(struct collect *c);
 
 /*

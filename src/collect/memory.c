@@ -36,7 +36,8 @@ static void give_up_names(struct collect *c, struct native_file *f)
 }
 
 /*
- * Returns the file whose names were used longest ago, and not in this flush; NULL: there is none.
+ * Returns the file whose names were used longest ago, and not in this collect_flush(); NULL: there
+ * is none.
  */
 static struct native_file *find_oldest(const struct collect *c)
 {
@@ -53,8 +54,8 @@ static struct native_file *find_oldest(const struct collect *c)
 }
 
 /*
- * How often the bytes of names are counted. Counting in each flush would take 3 % of what a
- * recording of the whole machine costs if many processes begin.
+ * How often the bytes of names are counted. Counting in each collect_flush() would take 3 % of what
+ * a recording of the whole machine costs if many processes begin.
  */
 #define COUNT_APART_NS (NSEC_PER_SEC / 4)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Replaces the ids of the old profile by those of the rebased profile, and keeps the stacks that
- * later samples may need; see collect.h and profile/remake/rebase.h.
+ * Called when the profile gets new ids (is rebased): replaces the old ids in the collector, and
+ * keeps the stacks that later samples may need; see collect.h and profile/remake/rebase.h.
  */
 #include "profile/remake/rebase.h"
 

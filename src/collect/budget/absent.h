@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads memory of a process that wasn't resident when the kernel program wanted to read it (struct
+ * Reads a process's memory if it wasn't resident when the kernel program wanted to read it (struct
  * rec_absent). A thread reads it once from user space, so that it is resident for the next samples.
  * What these reads may cost is limited, because memory may be paged out again and again. A read
  * that hangs delays no other process.

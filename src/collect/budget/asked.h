@@ -15,8 +15,8 @@
 struct collect;
 
 /*
- * May processes still be asked? False: the budget is spent. At the next flush or collect_ask() the
- * budget begins anew.
+ * May processes still be asked? False: the budget is spent. At the next collect_flush() or
+ * collect_ask() the budget begins anew.
  */
 bool asked_may(const struct collect *c);
 /*

@@ -57,8 +57,8 @@ uint32_t crowd_user_of(struct crowds *w, uint32_t uid);
 bool crowd_is_over(const struct collect *c, uint32_t user);
 
 /*
- * crowd_meet.c: called when the kernel program has met @p. True: too many processes are new, so @p
- * is only counted, and not examined now.
+ * crowd_meet.c: called when the kernel program has seen @p for the first time. True: too many
+ * processes are new, so @p is only counted, and not examined now.
  */
 bool crowd_meet(struct collect *c, struct process *p, const struct rec_proc *rec);
 
@@ -72,8 +72,8 @@ bool crowd_turn(struct collect *c, const struct process *p);
 void crowd_pay(struct collect *c);
 
 /*
- * Called at the end of collect_flush(): tells the kernel programs until when they only count the
- * new processes of users whose budget is spent.
+ * Called at the end of collect_flush() and collect_ask(): tells the kernel programs until when they
+ * only count the new processes of users whose budget is spent.
  */
 void crowd_tell(struct collect *c);
 

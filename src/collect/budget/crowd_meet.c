@@ -7,8 +7,8 @@
 #include "collect/process/process.h"
 
 /*
- * A process is new for this long after the kernel program met it. What it costs in that time is
- * charged to its user.
+ * A process is new for this long after the kernel program first saw it. What it costs in that time
+ * is charged to its user.
  */
 #define NEW_NS (2 * NSEC_PER_SEC)
 

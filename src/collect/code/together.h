@@ -15,7 +15,7 @@ void together_fini(struct collect *c);
 
 /* Notes that a code object of process @p has come, and was added to .codes. */
 void together_met(struct collect *c, struct process *p, const struct py_code *code);
-/* Called at each flush: looks for packages that were noted, as long as asked_may(). */
+/* Called in each collect_flush(): looks for packages that were noted, as long as asked_may(). */
 void together_look(struct collect *c);
 
 #endif

@@ -41,8 +41,8 @@ struct waiting {
 	 */
 	bool woken, waker;
 	/*
-	 * of a waker: 1 + index of the thread whose wait the waker ended; 0: the wait wasn't added
-	 * to the profile yet
+	 * if .waker: 1 + index of the thread whose wait this entry's thread ended; 0: the wait
+	 * wasn't added to the profile yet
 	 */
 	uint32_t waiter;
 	/*
@@ -52,8 +52,8 @@ struct waiting {
 	uint32_t waiter_tid;
 };
 /*
- * a value of waiting.waiter: the waker isn't shown, because the wait isn't shown or isn't for a
- * lock
+ * a value of waiting.waiter: this entry isn't shown, because the wait that its thread ended isn't
+ * shown or isn't for a lock
  */
 #define NO_WAITER UINT32_MAX
 

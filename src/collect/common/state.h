@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The collector: what its folders (rooms) share, and a pointer to the state of each folder. That
- * state is described in the folder's own header.
+ * The collector: what its folders share, and a pointer to the state of each folder. That state is
+ * described in the folder's own header.
  */
 #ifndef COLLECT_COMMON_STATE_H
 #define COLLECT_COMMON_STATE_H
@@ -26,7 +26,7 @@ struct collect {
 	/* .config.wait has returned false: the collector no longer waits for names */
 	bool hurried;
 	bool news; /* value that the next call of collect_news() returns */
-	/* a record was lost for lack of memory, so the next flush fails */
+	/* a record was lost for lack of memory, so the next collect_flush() fails */
 	bool no_memory;
 	/* what asking processes has cost since the budget began anew (budget/asked.h) */
 	uint64_t asked_ns;
@@ -47,7 +47,10 @@ struct collect {
 	struct processes *processes; /* state of process/ (process/process.h) */
 	struct look_budgets *look;   /* state of budget/look.c */
 	struct crowds *crowds;	     /* state of budget/crowd.c (budget/crowd.h) */
-	/* state of budget/absent.c; NULL: no process has had absent memory yet */
+	/*
+	 * state of budget/absent.c; NULL: the kernel program hasn't asked for non-resident memory
+	 * yet
+	 */
 	struct absent *absent;
 	struct threads *threads;   /* state of thread/ */
 	struct codes *codes;	   /* state of code/codes.c */
@@ -75,7 +78,7 @@ size_t collect_kept_bytes(const struct collect *c);
 
 /*
  * Is the limit of memory reached? If so, nothing more may be kept until the caller has condensed
- * the profile, or something was freed.
+ * the profile (summed up what is rare), or something was freed.
  */
 bool collect_is_full(const struct collect *c);
 

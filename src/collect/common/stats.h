@@ -18,12 +18,12 @@ struct collect_unsupported {
 
 /*
  * Processes with a second interpreter that is initialised but isn't shown: the number of such
- * processes, and the number and interpreter of the process that was met last.
+ * processes, and the number and interpreter of the process in which this was found last.
  */
 struct collect_other {
 	unsigned processes;
 	uint32_t tgid;
-	/* name of the second interpreter in the process that was met last, like "CPython 3.9" */
+	/* name of the second interpreter in the last such process, like "CPython 3.9" */
 	char name[32];
 	/* path of the file of interpreter .name, or as much of the path's beginning as fits */
 	char file[256];
@@ -33,8 +33,9 @@ struct collect_other {
 struct collect_source {
 	/* weight: sum of the samples' weights, in the event's unit */
 	uint64_t samples, weight;
-	uint64_t outcomes[WALK_OUTCOME_MAX]; /* number of samples by the outcome of the walk */
-	/* number of samples by the outcome of native unwinding */
+	/* number of samples by how the search for Python frames ended */
+	uint64_t outcomes[WALK_OUTCOME_MAX];
+	/* number of samples by how native unwinding ended */
 	uint64_t native[NATIVE_OUTCOME_MAX];
 };
 
@@ -47,7 +48,7 @@ struct collect_waited {
 	uint64_t ns;
 };
 
-/* What the kernel's accounts say of threads whose waits were recorded. */
+/* What the kernel has counted of the times of threads whose waits were recorded. */
 struct collect_accounts {
 	/*
 	 * how long threads were ready to run but had no CPU, and how much CPU time the hypervisor
@@ -81,7 +82,7 @@ struct collect_stats {
 	 */
 	uint64_t cpu_ns;
 	uint64_t came; /* samples of .cpu_source taken in the CPU time that .cpu_ns counts */
-	/* number of samples of all events, by the outcome of the walk */
+	/* number of samples of all events, by how the search for Python frames ended */
 	uint64_t outcomes[WALK_OUTCOME_MAX];
 	uint64_t native[NATIVE_OUTCOME_MAX];
 	/*
@@ -113,13 +114,13 @@ struct collect_stats {
 	 */
 	uint64_t names_given_up;
 	/*
-	 * how often only a part of a file was searched for an interpreter, because the slice (limit
-	 * of work) was spent
+	 * how often only a part of a file was searched for an interpreter, because the limit of
+	 * work (slice) was reached
 	 */
 	uint64_t looks_cut;
 	/*
-	 * how often rows or names were made of only a part of a file, because the slice or memory
-	 * was spent
+	 * how often unwind rows or names were made of only a part of a file, because the limit of
+	 * work (slice) or of memory was reached
 	 */
 	uint64_t tables_cut;
 	/*
@@ -149,16 +150,16 @@ struct collect_stats {
 	 */
 	uint64_t lists_refused;
 	struct {
-		/* number of absent pages that krait has read for the kernel program */
+		/* number of non-resident pages that krait has read for the kernel program */
 		uint64_t pages;
 		/*
 		 * how often a read was refused: a budget was spent, too many reads were under way,
 		 * or a read hangs
 		 */
 		uint64_t refused;
-		/* number of processes of which a read of absent memory was refused */
+		/* number of processes of which a read of non-resident memory was refused */
 		unsigned processes;
-		/* the first process whose read of absent memory was refused: "PID (name)" */
+		/* the first process of which such a read was refused: "PID (name)" */
 		char first[64];
 	} absent;
 	struct {

@@ -13,16 +13,20 @@
 
 /* the most bytes of a process's code that are searched for executors */
 #define MOST_BYTES (32u << 20)
-/* the most new bytes that one reading analyses, which takes some 100 ms */
+/* the most new bytes of code that are analysed at one time, which takes some 100 ms */
 #define MOST_NEW (4u << 20)
-/* the most bytes that an executor may have; the longest executor seen had 12 KiB */
+/*
+ * the most bytes that an executor (a piece of JIT code) may have; the longest executor seen had 12
+ * KiB
+ */
 #define LONGEST (256u << 10)
 /*
  * the beginning of the names that CPython 3.15 gives to executors; krait doesn't know the rest of
  * an executor's name
  */
-#define NAME	   "py::jit"
-#define MOST_RULES 64 /* the most rules of one executor; the most seen in one executor were 18 */
+#define NAME "py::jit"
+/* the most unwind rules of one executor (piece of JIT code); the most that were seen were 18 */
+#define MOST_RULES 64
 
 bool executors_possible(const struct collect *c, const struct process *p)
 {
@@ -81,7 +85,9 @@ static int understand(struct search *s, const struct code_memory *code, struct e
 
 	if (code->n > s->fresh || !slice_spend(code->n * WORK_CODE)) {
 		s->partial = true;
-		/* the executor isn't analysed now; the next reading tries it again */
+		/*
+		 * this piece of code (executor) isn't analysed now, but when the code is read next
+		 */
 		ret->bytes = 0;
 		return 0;
 	}
@@ -95,7 +101,8 @@ static int understand(struct search *s, const struct code_memory *code, struct e
 }
 
 /*
- * Adds the executor at @code. If the last reading found the same executor, its rows are taken over.
+ * Adds the executor (piece of JIT code) at @code. If it was found when the code was last read, its
+ * unwind rows are taken over.
  */
 static int add_executor(struct search *s, const struct code_memory *code)
 {
@@ -121,7 +128,7 @@ static int add_executor(struct search *s, const struct code_memory *code)
 
 /*
  * Reads code of a process. Pages that can't be read were unmapped since the mappings were read;
- * they become zeros, in which no executor begins.
+ * they become zeros, and no code of the JIT compiler begins with zeros.
  */
 static void read_code(pid_t pid, uint64_t start, uint8_t *bytes, size_t n)
 {

@@ -49,7 +49,7 @@ static void want(struct collect *c, uint32_t version, uint64_t pc)
 			return;
 	if (g->n_wanted < ARRAY_SIZE(g->wanted))
 		g->wanted[g->n_wanted++] = pc;
-	c->news = true; /* makes the next flush, in which the code is read, come soon */
+	c->news = true; /* makes the next collect_flush(), in which the code is read, come soon */
 }
 
 static void drop(struct process *p, size_t i)

@@ -43,7 +43,8 @@
 /* What reading the perf maps and jitdumps of all processes may cost, and what it has cost. */
 struct jit_reading {
 	struct budget budget;
-	uint64_t left; /* work (base/work/slice.h) that may still be spent in this flush */
+	/* work (base/work/slice.h) that may still be spent in this collect_flush() */
+	uint64_t left;
 };
 
 static const struct budget_limit of_all = {2 * NSEC_PER_SEC, 20};
@@ -75,7 +76,7 @@ static bool may_read(const struct collect *c, const struct process *p, uint64_t 
 	       (c->last || budget_is_left(&all->budget, of_all, now));
 }
 
-/* One reading of one process's files, within the work that is left in this flush. */
+/* One reading of one process's files, within the work that is left in this collect_flush(). */
 struct reading_slice {
 	struct slice slice;
 	uint64_t began_ns; /* CPU time of this thread when the reading of a file began */

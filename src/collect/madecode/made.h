@@ -84,11 +84,11 @@ struct code_source {
 	 */
 	bool (*wanted)(const struct process *p);
 	bool (*unread)(const struct process *p);
-	/* Called when a flush begins: sets how much work may be done in this flush. */
+	/* Called when collect_flush() begins: sets how much work may be done in this call. */
 	void (*flush)(struct collect *c);
 	/*
-	 * Called at the end of each flush: reads again what may have changed, of at least one
-	 * process, and of further processes until @until_ns (CLOCK_MONOTONIC).
+	 * Called at the end of each collect_flush(): reads again what may have changed, of at least
+	 * one process, and of further processes until @until_ns (CLOCK_MONOTONIC).
 	 */
 	void (*refresh)(struct collect *c, uint64_t until_ns);
 	/*
@@ -198,7 +198,8 @@ struct registered {
 	uint64_t at[REGISTERED_LISTS];
 	size_t n;
 	struct reading readings[2]; /* the two latest readings, the latest first */
-	executor_vec executors;	    /* the executors that the latest reading found */
+	/* the executors (pieces of JIT code) that the latest reading found */
+	executor_vec executors;
 	uint64_t due_ns;
 	/* stats.lists_cut has counted this process already: a list was too long to be read whole */
 	bool cut;
@@ -303,8 +304,8 @@ uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named,
 /* Forgets what dated_note() has noted for the stack that has @id in records (its wire id). */
 void dated_forget(struct collect *c, uint64_t id);
 /*
- * Replaces the profile ids that dated_note() keeps by the ids in the rebased profile. False: out of
- * memory.
+ * Replaces the profile ids that dated_note() keeps by the profile's new ids (collect_rebase()).
+ * False: out of memory.
  */
 _must_use_ bool dated_rebase(struct collect *c, struct rebase *r);
 
@@ -338,8 +339,8 @@ bool executors_possible(const struct collect *c, const struct process *p);
 _must_use_ int executors_read(struct collect *c, struct process *p, struct reading *ret,
 			      unwind_rows_vec *files);
 /*
- * Does the code at @pc belong to an executor that has rows? *start: where the range of code with
- * rows begins.
+ * Does the code at @pc belong to an executor (piece of JIT code) that has unwind rows? *start:
+ * where the range of code with rows begins.
  */
 bool executors_hold(const struct reading *r, uint64_t pc, uint64_t *start);
 void executors_close(struct process *p);

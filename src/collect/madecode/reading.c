@@ -16,11 +16,12 @@
 #include "symbol/madecode/gdb_jit.h"
 
 /*
- * Limit of the work for one reading. The lists of a program with a thousand functions of 1 KB take
- * 40 ms.
+ * Limit of the work for one reading of a process's lists. The lists of a program with a thousand
+ * functions of 1 KB take 40 ms.
  */
-#define READ_WORK	(50 * SLICE_MS)
-#define READ_WORK_START (200 * SLICE_MS) /* work for a reading before sampling begins */
+#define READ_WORK (50 * SLICE_MS)
+/* limit of the work for a reading before sampling begins */
+#define READ_WORK_START (200 * SLICE_MS)
 static int peek_process(void *arg, uint64_t addr, void *buf, size_t n)
 {
 	return peek(*(const pid_t *)arg, addr, buf, n);

@@ -21,8 +21,8 @@
 #include "symbol/madecode/gdb_jit.h"
 
 /*
- * the least time between two readings of one process, as a multiple of the time that the last
- * reading took
+ * the least time between two readings of one process's lists, as a multiple of the time that the
+ * last reading took
  */
 #define READ_SHARE 10
 /*
@@ -108,8 +108,8 @@ static bool has_same_rows(const struct reading *a, const struct reading *b)
 }
 
 /*
- * Makes the unwind table of a reading. Each reading gets a new table, because the mappings with the
- * old table are still in use while the new table is made.
+ * Makes the unwind table of what one reading of a process's lists found. Each reading gets a new
+ * table, because the mappings with the old table are still in use while the new table is made.
  */
 static void make_table(struct collect *c, struct process *p, struct reading *now)
 {

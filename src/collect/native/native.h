@@ -139,8 +139,8 @@ struct native_file *native_file_foresee(struct collect *c, const struct mapping 
 bool native_file_changed(const struct native_file *f);
 
 /*
- * Returns the .index of the file that processes map as @path with @m's .dev and .ino, if it was met
- * before; 0: the file isn't known.
+ * Returns the .index of the file that processes map as @path with @m's .dev and .ino, if some
+ * process has mapped it before; 0: the file isn't known.
  */
 uint32_t native_file_met(const struct collect *c, const struct mapping *m, const char *path);
 
@@ -289,8 +289,8 @@ void native_work_list(struct collect *c, struct native_file *f);
  */
 void native_work_kernel(struct collect *c);
 /*
- * Takes the results of jobs that are done; called once a flush. @all: first waits until all jobs
- * are done, or collect_config.wait ends the wait.
+ * Takes the results of jobs that are done; called in each collect_flush(). @all: first waits until
+ * all jobs are done, or collect_config.wait ends the wait.
  */
 void native_work_take(struct collect *c, bool all);
 

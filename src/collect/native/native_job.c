@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What worker threads do with files, such as compiling rows and reading symbols; see native_job.h.
+ * What worker threads do with files, such as compiling unwind rows and reading symbols; see
+ * native_job.h.
  */
 #include "collect/native/native_job.h"
 

@@ -17,7 +17,7 @@
 #include "symbol/kernel_names.h"
 #include "symbol/pytables/method_names.h"
 
-/* Gives a thread a job. False: out of memory; the next flush fails and says so. */
+/* Gives a thread a job. False: out of memory; the next collect_flush() fails and says so. */
 static bool give(struct collect *c, struct native_file *f, const struct step *step, bool urgent)
 {
 	struct job *j = calloc(1, sizeof(*j));

@@ -31,8 +31,8 @@ struct known_place {
 	struct proc_place at;
 	uint64_t read_ns; /* when /proc said this, CLOCK_MONOTONIC; 0: this entry is free */
 	/*
-	 * processes with this place get these texts in the members of struct process that have the
-	 * same names
+	 * processes with the control groups and directory of .at get these texts in the members of
+	 * struct process that have the same names
 	 */
 	char *cgroup, *container, *directory;
 };

@@ -31,7 +31,7 @@ enum space_stale {
 	SPACE_GONE,  /* no mappings are known, or something was unmapped: no stack can be unwound */
 };
 
-/* What reading absent memory of a process has cost in the current minute. */
+/* What reading non-resident memory of a process has cost in the current minute. */
 struct absent_spent {
 	uint64_t since_ns, took_ns;
 	size_t pages;
@@ -80,16 +80,16 @@ struct process {
 	 * what belonged to the process was freed; this entry stays as long as anything refers to it
 	 */
 	bool forgotten;
-	/* if .expected: where the image that krait examined lies in memory */
+	/* if .expected: where the program that krait examined lies in memory */
 	struct image_place place;
 	uint64_t samples;
 	uint64_t
 		/*
-		 * time at which the kernel program met the process, CLOCK_MONOTONIC; 0: it hasn't
-		 * met the process
+		 * time at which the kernel program first saw the process, CLOCK_MONOTONIC; 0: it
+		 * hasn't seen the process
 		 */
 		met_ns;
-	/* rec_proc.task of the record that came when the kernel program met the process */
+	/* rec_proc.task of the record that came when the kernel program first saw the process */
 	uint64_t task;
 	uint64_t seen_ns; /* time of the process's latest record, CLOCK_MONOTONIC */
 
@@ -120,8 +120,9 @@ struct process {
 	 * known, or several users
 	 */
 	uint64_t runs_as;
-	char *directory; /* working directory when krait met the process; NULL: not known, or / */
-	bool failed;	 /* collect_config.failed was called for this process */
+	/* working directory when krait first heard of the process; NULL: not known, or / */
+	char *directory;
+	bool failed; /* collect_config.failed was called for this process */
 	/*
 	 * .name is from the kernel program's first record, and the name in /proc doesn't replace it
 	 */
@@ -229,7 +230,10 @@ struct processes {
 	VEC(struct forgotten) forgotten;
 	VEC(uint32_t) free; /* indices in .all of entries that can be reused */
 	struct map by_key;  /* process_key_hash() -> 1 + index of the process in .all */
-	/* process number -> 1 + index in .all of the newest image with that number */
+	/*
+	 * process number -> 1 + index in .all of the newest process with that number, since its
+	 * latest exec
+	 */
 	struct map by_tgid;
 	/* process number -> time of the process's latest exec that perf has reported */
 	struct map execs;
@@ -312,7 +316,7 @@ bool process_is_awaited(const struct collect *c, const struct process *p, uint32
 uint64_t process_key_hash(const struct proc_key *k);
 void process_drop_index(struct map *m, uint64_t key, uint32_t i);
 
-/* Returns the newest image of process @tgid; NULL: no image is known. */
+/* Returns the entry of process @tgid since its latest exec; NULL: none is known. */
 struct process *process_newest(const struct collect *c, uint32_t tgid);
 
 /* Does the process have threads that still run? To be called after its first thread has ended. */
@@ -344,7 +348,10 @@ void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns);
  */
 uint64_t process_exec_ns(const struct collect *c, uint32_t tgid);
 
-/* processes.c: forgets the processes that ended long enough ago. Called after each flush. */
+/*
+ * processes.c: forgets the processes that ended long enough ago. Called at the end of each
+ * collect_flush().
+ */
 void process_forget_ended(struct collect *c);
 
 /* Returns the profile's id of the mapping that frames of this Python version get; 0: no memory. */
@@ -355,7 +362,7 @@ uint32_t process_mapping_of(struct collect *c, uint16_t version);
  * from a code object that came earlier than this record.
  */
 void process_is_python(struct collect *c, struct process *p, uint16_t version);
-/* Notes that an interpreter of this version has been met. */
+/* Notes that a process has an interpreter of this version. */
 void process_note_version(struct collect *c, uint16_t version);
 
 /*

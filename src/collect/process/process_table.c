@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of process images. Records find an image by its key; an exec begins a new image. */
+/*
+ * The table of process images: an image is a process between two execs. Records find an image by
+ * its key.
+ */
 #include <stdlib.h>
 
 #include "base/system/clock.h"
@@ -10,7 +13,7 @@ uint64_t process_key_hash(const struct proc_key *k)
 	return k->start_ns * 0x9e3779b97f4a7c15ull ^ (uint64_t)k->exec_id << 32 ^ k->tgid;
 }
 
-/* Marks @p as ended, because its process number belongs to another image now. */
+/* Marks @p as ended, because its process number belongs to a later process or exec now. */
 static void replace(struct process *p)
 {
 	p->replaced = true;

@@ -32,8 +32,8 @@ bool spaces_init(struct collect *c, const struct space_code *code)
 }
 
 /*
- * Frees the index, and the spaces that are still pinned by stacks. All other spaces were freed with
- * their processes.
+ * Frees the index, and the readings of mappings (spaces) that stacks still keep from being freed.
+ * All others were freed with their processes.
  */
 void spaces_fini(struct collect *c)
 {
@@ -70,7 +70,10 @@ static void free_if_unused(struct collect *c, struct space *s)
 	space_free(s);
 }
 
-/* No version number is used twice, so the space with number @version is the one that was pinned. */
+/*
+ * No version number is used twice, so the reading of the mappings with number @version is the one
+ * that was pinned (kept from being freed).
+ */
 void space_unpin(struct collect *c, uint32_t version)
 {
 	struct space *s = find_space(c, version);

@@ -51,8 +51,8 @@ static inline bool mapping_is_lasting(const struct mapping *m)
 struct space {
 	uint32_t version;
 	/*
-	 * the space's process; NO_PROCESS: it was forgotten or has exec'ed, and only stacks need
-	 * the space
+	 * the process with these mappings; NO_PROCESS: it was forgotten or has exec'ed, and only
+	 * stacks need these mappings
 	 */
 	uint32_t process;
 	/*
@@ -104,8 +104,9 @@ struct space_code {
 };
 
 struct spaces {
-	struct map by_version; /* version of a space -> struct space */
-	uint32_t last;	       /* version of the latest space, which only grows */
+	struct map by_version; /* version (which reading of the mappings) -> struct space */
+	/* version of the latest reading of any process's mappings; it only grows */
+	uint32_t last;
 	const struct space_code *code;
 	struct told *told; /* mappings that perf has reported (told.h) */
 };
@@ -121,7 +122,9 @@ void space_read(struct collect *c, struct process *p);
  * be reopened as the directory of another thread.
  */
 void space_read_in(struct collect *c, struct process *p, struct proc *proc);
-/* Reads the mappings of processes whose mappings may have changed; called once a flush. */
+/*
+ * Reads the mappings of processes whose mappings may have changed; called in each collect_flush().
+ */
 void space_read_stale(struct collect *c);
 /* Returns when mappings have to be read next (CLOCK_MONOTONIC); UINT64_MAX: never. */
 uint64_t space_due_ns(const struct collect *c);
@@ -135,8 +138,8 @@ struct native_file *space_find(const struct collect *c, uint32_t version, uint32
 			       uint64_t pc, uint64_t *vaddr);
 
 /*
- * space_pin(): keeps a space from being freed, because a stack with its version waits for names.
- * space_unpin(): undoes that when the stack waits no longer.
+ * space_pin(): keeps a reading of the mappings from being freed, because a stack with its version
+ * waits for names. space_unpin(): undoes that when the stack waits no longer.
  */
 void space_pin(struct collect *c, uint32_t version);
 void space_unpin(struct collect *c, uint32_t version);

@@ -15,7 +15,9 @@
 #include "collect/space/space.h"
 #include "proc/read/stat.h"
 
-/* how many images have a list; a new image's list replaces the oldest list */
+/*
+ * how many processes have a list of their mappings since their exec; a new list replaces the oldest
+ */
 #define IMAGES	 128
 #define MAPPINGS 24 /* the most mappings in a list: a Python that just began has eight */
 
@@ -25,7 +27,7 @@ struct told_map {
 };
 
 struct told_image {
-	uint32_t tgid; /* number of the image's process; 0: this place is free */
+	uint32_t tgid; /* number of the process; 0: this entry is free */
 	uint32_t n;
 	/* the list lacks mappings, or something about a mapping isn't known exactly */
 	bool broken;
@@ -35,7 +37,7 @@ struct told_image {
 
 struct told {
 	struct told_image image[IMAGES];
-	size_t oldest;	    /* index in .image of the image that is replaced next */
+	size_t oldest;	    /* index in .image of the entry that is replaced next */
 	struct map by_tgid; /* process number -> 1 + index in .image */
 	uint64_t newest_ns; /* time of the newest event that has come */
 };
@@ -76,8 +78,8 @@ static struct told_image *take_oldest(struct told *t)
 }
 
 /*
- * If newer events came before this exec, they may have been mappings of the new image, which its
- * list now lacks.
+ * If newer events came before this exec, they may have been mappings that the process made after
+ * the exec, and its list now lacks them.
  */
 void told_execed(struct collect *c, uint32_t tgid, uint64_t time_ns)
 {
@@ -145,13 +147,14 @@ void told_forget(struct collect *c)
 		forget(c->spaces->told, &c->spaces->told->image[i]);
 }
 
-/* Returns the list for the process image @p; NULL: there is none. */
+/* Returns the list of the mappings of process @p since its exec; NULL: there is none. */
 static struct told_image *list_of(struct told *t, const struct process *p)
 {
 	struct told_image *i = image_with(t, p->key.tgid);
 
 	/*
-	 * the kernel program met @p at .met_ns; a list from a later exec belongs to another image
+	 * the kernel program first saw @p at .met_ns; a list from a later exec isn't about what @p
+	 * runs
 	 */
 	return i && !i->broken && i->n && i->exec_ns <= p->met_ns && !p->replaced ? i : NULL;
 }
@@ -234,8 +237,8 @@ static int copy_list(const struct collect *c, const struct told_image *i, struct
 }
 
 /*
- * Adds the mappings in the list to space @s directly. Called in place of copy_list() if all is
- * known of their files.
+ * Adds the mappings in the list to @s directly. Called in place of copy_list() if all is known of
+ * their files.
  */
 static int add_all(struct collect *c, struct process *p, const struct proc *proc,
 		   const struct told_image *i, struct space *s)

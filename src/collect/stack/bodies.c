@@ -2,7 +2,7 @@
 /*
  * Finds the names of modules whose bodies (top-level code) were sampled, and source text of code
  * without a file. Each look at a process costs time. So all bodies of a process are looked for
- * together, once a flush.
+ * together, once in each collect_flush().
  */
 #include <stdlib.h>
 
@@ -137,7 +137,7 @@ static void find_text(struct collect *c, const struct wanted_text *t)
 
 /*
  * Asks processes for source texts, as long as asked_may(). Texts that are left are asked for in the
- * next flush. In the last flush they count as missing.
+ * next collect_flush(). In the last one they count as missing.
  */
 static void find_texts(struct collect *c)
 {

@@ -53,7 +53,7 @@ void bodies_met(struct collect *c, uint32_t process, struct py_code *code,
 void bodies_left_out(struct collect *c, const struct process *p, const struct py_code *code);
 /*
  * Finds the names of modules whose bodies (top-level code) were sampled, and source texts; called
- * once a flush, before stacks are named.
+ * in each collect_flush(), before stacks are named.
  */
 void bodies_find(struct collect *c);
 

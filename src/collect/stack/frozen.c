@@ -9,11 +9,12 @@
 #include "collect/stack/bodies.h"
 #include "collect/stack/stack.h"
 
-#define FROZEN	    "<frozen "
-#define STACKS_MOST 64 /* how many of the latest stacks are searched for the caller of a body */
+#define FROZEN "<frozen "
+/* how many of the latest stacks are searched for the caller of a body (top-level code) */
+#define STACKS_MOST 64
 /*
- * the most frames that are looked at in one flush to find the callers of all bodies; this takes 1
- * to 5 ms
+ * the most frames that are looked at in one collect_flush() to find the callers of all bodies
+ * (modules' top-level code); this takes 1 to 5 ms
  */
 #define FRAMES_MOST (1 << 18)
 

@@ -17,7 +17,10 @@ uint32_t stack_mark(struct collect *c, enum mark mark, const char *what)
 
 	mark_add(&text, mark, what);
 	if (text.failed)
-		/* memory ran out: 0 alone would mean that the stack needs no mark */
+		/*
+		 * memory ran out: 0 alone would mean that the stack needs no mark (`[incomplete:
+		 * ...]`)
+		 */
 		return profile_no_memory(p);
 	f.name = profile_string(p, str_cstr(&text));
 	return profile_location(p, &(struct profile_location){.mapping = c->marks,

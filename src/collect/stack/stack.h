@@ -66,8 +66,8 @@ void stacks_ask_for_names(struct collect *c);
  */
 uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
 /*
- * Replaces the profile ids that this folder keeps of stacks by the ids in the rebased profile.
- * False: out of memory.
+ * Replaces the profile ids that this folder keeps of stacks by the profile's new ids
+ * (collect_rebase()). False: out of memory.
  */
 _must_use_ bool stacks_rebase(struct collect *c, struct rebase *r);
 

@@ -57,14 +57,13 @@ struct thread {
 	uint64_t ended_ns;
 	/*
 	 * .earlier: index + 1 in threads.all of the earlier thread of this process with the same
-	 * number; 0: there was none. .met_ns: the time of the record by which krait met this
-	 * thread.
+	 * number; 0: there was none. .met_ns: the time of the first record of this thread.
 	 */
 	uint32_t earlier;
 	uint64_t met_ns;
 	/*
-	 * the largest values so far in the thread's records of two members of struct rec_sample
-	 * that are sums
+	 * the largest values that these members of struct rec_sample, which are sums, have had in
+	 * the thread's records
 	 */
 	uint64_t ready_ns, stolen_ns;
 	/*

@@ -11,7 +11,7 @@
 
 /* how many samples a process must have before names of its threads are first read */
 #define NAMES_SAMPLES 3
-/* how many samples a process must have if only its main thread was met */
+/* how many samples a process must have if all of them are of its main thread */
 #define NAMES_ALONE 16
 
 static void relabel(struct profile *p, struct label_set *set, uint32_t key, uint32_t value)

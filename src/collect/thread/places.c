@@ -120,7 +120,7 @@ struct walk {
 	 * function's
 	 */
 	const char *file, *name;
-	bool collects; /* the walk has passed the garbage collector */
+	bool collects; /* a frame further in than .i is the garbage collector's */
 };
 
 static enum frame_kind kind_at(const struct walk *w, size_t i)

@@ -37,7 +37,8 @@ struct stack_share {
 };
 
 struct site_shares {
-	struct estimate of; /* the sum of the estimates of the site's stacks */
+	/* the sum of the estimates of the stacks of this site (what is waited for) */
+	struct estimate of;
 	/*
 	 * how much longer the waits at this site (what is waited for) would have taken if their
 	 * stacks had been taken
@@ -56,7 +57,8 @@ struct wait_shares {
 	 */
 	VEC(struct site_shares) sites;
 	VEC(struct stack_share) stacks;
-	struct map index; /* key -> index in .stacks, once there are more than STACKS_FEW */
+	/* stack_share.key -> index in .stacks, once there are more than STACKS_FEW stacks */
+	struct map index;
 };
 
 void shares_free(struct wait_shares *s)
@@ -98,7 +100,7 @@ static int index_stacks(struct wait_shares *s, size_t from)
 
 /*
  * Returns the entry of the wait's stack; NULL: no memory. If there are too many stacks, further
- * stacks of a site share one entry.
+ * stacks of a site (what is waited for) share one entry.
  */
 static struct stack_share *stack_of(struct wait_shares *s, const struct waiting *w)
 {
@@ -155,8 +157,8 @@ static double without_cost(const struct site_shares *site, const struct estimate
 }
 
 /*
- * Returns how much of its share of the time of the site's waits without a stack this stack hasn't
- * got yet.
+ * The stack has a share in the time of those waits of the site (what is waited for) whose stacks
+ * weren't taken. Returns how much of this share it hasn't got yet.
  */
 static double lacks(const struct site_shares *site, const struct stack_share *stack)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps the threads that krait has met: when they ended, and how long they ran; see thread.h. */
+/* Keeps the threads of which records came: when they ended, and how long they ran; see thread.h. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -98,7 +98,7 @@ static bool is_its(const struct thread *t, const struct rec_sample *rec)
  * Returns the thread of @rec: @t, or an earlier thread that had its number. A record of an earlier
  * thread may be added to the profile after the later thread was met, because records wait for what
  * their stacks need. In execve(), for example, a thread takes the number of the first thread. NULL:
- * krait hasn't met the thread.
+ * no record of the thread has come before.
  */
 static struct thread *its_thread(const struct collect *c, struct thread *t,
 				 const struct rec_sample *rec)
@@ -118,8 +118,8 @@ static struct thread *its_thread(const struct collect *c, struct thread *t,
 }
 
 /*
- * Returns when the thread of @rec, which krait just meets, has ended; 0: as far as is known, it
- * runs.
+ * Returns when the thread of @rec, of which no record has come before, has ended; 0: as far as is
+ * known, it runs.
  */
 static uint64_t its_end(const struct collect *c, const struct process *p,
 			const struct rec_sample *rec)

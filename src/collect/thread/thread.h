@@ -19,7 +19,7 @@ void threads_fini(struct collect *c);
 
 /* Returns how many entries the table of threads has, free entries included. */
 size_t threads_kept(const struct collect *c);
-/* Replaces the ids of label sets by those in the rebased profile. */
+/* Replaces the ids of label sets by the profile's new ids (collect_rebase()). */
 void threads_rebase(struct collect *c, struct rebase *r);
 
 /* What a sample's labels say about a wait. All 0: the thread ran. */
@@ -139,7 +139,7 @@ void thread_runtimes(const struct collect *c, struct collect_stats *ret);
 /* For which processes Python's names of threads are read. */
 enum names_of {
 	NAMES_OF_DUE, /* processes whose names are due to be read again */
-	/* processes in which a thread was met since their names of threads were last read */
+	/* processes with a new thread since the names of their threads were last read */
 	NAMES_OF_NEW,
 	NAMES_OF_ALL,
 };
