@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Loads the kernel programs, fills their maps and drains their rings. Only this folder uses libbpf.
+ * Loads the kernel programs, fills their maps and reads their rings. Only this folder uses libbpf.
  * What the records mean is in abi/records.h.
  */
 #ifndef SAMPLER_SAMPLER_H
@@ -104,8 +104,9 @@ _must_use_ int sampler_add_root(struct sampler *s, pid_t tgid);
 void sampler_remove_root(struct sampler *s, pid_t tgid);
 
 /*
- * Makes @layout known to the kernel programs, and sets *@index to the value for py_where.layout.
- * Equal layouts have one index. 0; -ENOSPC: there are too many layouts.
+ * Makes @layout (where a version of Python keeps its data) known to the kernel programs, and sets
+ * *@index to the value for py_where.layout. Equal layouts have one index. 0; -ENOSPC: there are too
+ * many layouts.
  */
 _must_use_ int sampler_add_layout(struct sampler *s, const struct py_layout *layout,
 				  uint16_t *index);
@@ -168,7 +169,7 @@ _must_use_ int sampler_renew_cpus(struct sampler *s);
 void sampler_crowd(struct sampler *s, uint32_t uid, uint64_t until_ns);
 
 /*
- * Makes the kernel programs forget what they have sent. Stacks that they meet again are sent again
+ * Makes the kernel programs forget what they have sent. Stacks that they see again are sent again
  * with new ids, and so are the code objects of these stacks.
  */
 void sampler_send_again(struct sampler *s);

@@ -238,7 +238,7 @@ static void hand_on_account(struct sampler *s, const struct wait_entry *e, uint6
 	s->config.record(s->config.ctx, &a, sizeof(a));
 }
 
-/* Is it known that the process image with key @key is recorded? */
+/* Is it known that the process with key @key is recorded? */
 static bool is_recorded(const struct sampler *s, const struct proc_key *key)
 {
 	struct proc_entry p;
@@ -329,7 +329,8 @@ static void hand_on(struct sampler *s, struct wait_entry *e)
 	if (e->phase == WAIT_RUNS)
 		e->wait.since_ns = s->ended_ns;
 	if (e->phase != WAIT_IS_OVER || !e->times)
-		e->wait.waker.tid = 0; /* the waker in this entry ended an earlier wait */
+		/* the waker (the thread that ended a wait) in this entry ended an earlier wait */
+		e->wait.waker.tid = 0;
 	rec->time_ns = e->phase == WAIT_IS_OVER ? e->over_ns : s->ended_ns;
 	if (e->phase != WAIT_IS_OVER)
 		e->over_ns = s->ended_ns;

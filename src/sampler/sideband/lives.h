@@ -28,7 +28,7 @@ void lives_thread(struct lives *l, uint32_t tgid); /* the process has started on
 /* the first thread of the process has ended */
 void lives_ended(struct lives *l, uint32_t tgid, uint64_t time_ns);
 
-/* Has the image that process @tgid had at @time_ns certainly ended? */
+/* Has the process that had number @tgid at @time_ns certainly ended? */
 bool lives_gone(const struct lives *l, uint32_t tgid, uint64_t time_ns);
 
 #endif

@@ -123,7 +123,7 @@ size_t sideband_drain(struct sideband *s)
 	bool full;
 	size_t n = 0;
 
-	/* the last drain found no record, so a hang-up may have woken the caller */
+	/* the last sideband_drain() found no record, so a hang-up may have woken the caller */
 	if (s->was_empty)
 		forget_hung_up(s);
 	empty_watched(s);
@@ -151,7 +151,10 @@ size_t sideband_drain(struct sideband *s)
 
 static bool ring_has(const struct perf_ring *from, uint32_t tgid)
 {
-	/* a copy of the position, so that the records stay in the ring for the next drain */
+	/*
+	 * a copy of the position, so that the records stay in the ring for the next
+	 * sideband_drain()
+	 */
 	struct perf_ring ring = *from;
 	const struct perf_event_header *h;
 	struct record r;

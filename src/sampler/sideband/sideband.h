@@ -29,7 +29,7 @@ struct sideband_mmap {
 	 */
 	const char *path;
 	uint64_t time_ns;
-	bool gone; /* the process image that made this mapping has certainly ended */
+	bool gone; /* the process that made this mapping has certainly ended */
 };
 
 /*
@@ -90,7 +90,7 @@ void sideband_close(struct sideband *s);
  */
 _must_use_ int sideband_renew_cpus(struct sideband *s);
 
-/* Returns a descriptor for epoll that is readable when there is something to drain. */
+/* Returns a descriptor for epoll that is readable when sideband_drain() has something to read. */
 int sideband_fd(const struct sideband *s);
 
 /* Calls the functions for everything that was recorded until now. Returns the number of records. */

@@ -15,8 +15,8 @@
 #define PARTS_MANY_HZ 400
 
 /*
- * A change costs each part half a sample on average, so periods are changed only after this many
- * samples.
+ * A change costs each sampling event half a sample on average, so periods are changed only after
+ * this many samples.
  */
 #define LEAST_PERIODS 64
 
@@ -78,7 +78,8 @@ static void draw_clock(struct rate *r, const struct event *e, uint64_t ns, uint6
 	double x[RATE_PARTS_MAX], sum = 0, rate = 1.0 / (double)e->period;
 
 	/*
-	 * half a sample of each part is added, because the next change of periods will drop as much
+	 * half a sample of each part (sampling event) is added, because the next change of periods
+	 * will drop as much
 	 */
 	r->extra_per_ns = (r->owed + 0.5 * r->parts) / (double)MAX(ns, e->period);
 	r->extra_per_ns = MAX(0.0, MIN(r->extra_per_ns, EXTRA_MOST * rate));

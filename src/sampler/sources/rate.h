@@ -45,7 +45,7 @@ void rate_draw(struct rate *r, const struct event *e, uint64_t now_ns, uint64_t 
 
 /*
  * Draws periods for clock @to at random. @from: the clock with another rate for which the present
- * periods were drawn. The number of parts stays.
+ * periods were drawn. The number of parts (sampling events of each CPU) stays.
  */
 void rate_change(struct rate *r, const struct event *from, const struct event *to, uint64_t now_ns,
 		 uint64_t *random);

@@ -41,7 +41,8 @@ struct unwind_store {
 	 * writes rows.
 	 */
 	pthread_mutex_t lock;
-	pthread_mutex_t supply; /* held while chunks are made; taken before .lock */
+	/* held while chunks (4 KiB of memory for rows) are made; taken before .lock */
+	pthread_mutex_t supply;
 	/*
 	 * File descriptors of the BPF maps that hold the chunks of rows (slabs). The array never
 	 * moves, because a thread that has taken a chunk writes it without the lock.
@@ -73,7 +74,7 @@ struct unwind_store {
 	/* the entries of map `spaces`, in memory shared with the kernel */
 	struct unwind_space *shared;
 	VEC(struct space) spaces;
-	/* the chunk of mappings that is being made; only while .lock is held */
+	/* the chunk (4 KiB) of mappings that is being filled; only while .lock is held */
 	struct space_chunk making;
 	VEC(uint32_t) free_spaces;
 	/*
@@ -104,8 +105,8 @@ static inline void unwind_unlockp(struct unwind_store **s)
 _must_use_ int unwind_put(int map, uint32_t key, const void *value);
 
 /*
- * unwind_chunks_most(): the most chunks that there can be. unwind_chunks_left(): how many chunks
- * are still available without emptying a table.
+ * unwind_chunks_most(): the most chunks that there can be. unwind_chunks_left(): how many are still
+ * available without emptying a table. A chunk is 4 KiB of memory.
  */
 size_t unwind_chunks_most(const struct unwind_store *s);
 size_t unwind_chunks_left(const struct unwind_store *s);

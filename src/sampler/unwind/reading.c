@@ -8,7 +8,7 @@
 
 #include "sampler/unwind/internal.h"
 
-#define KEPT 32 /* how many chunks are kept during a walk; a power of two */
+#define KEPT 32 /* how many chunks are kept while a stack is walked; a power of two */
 
 struct unwind_reading {
 	uint32_t number[KEPT]; /* 1 + number of the chunk; 0: this entry is free */

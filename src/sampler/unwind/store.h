@@ -21,8 +21,8 @@ struct unwind_store_maps {
 };
 
 /*
- * Returns how many slabs fit into @bytes of memory, together with the other maps. The map `slabs`
- * has this many entries.
+ * Returns how many slabs (BPF maps of chunks) fit into @bytes of memory, together with the other
+ * maps. The map `slabs` has this many entries.
  */
 uint32_t unwind_store_slabs(size_t bytes);
 
@@ -114,7 +114,7 @@ const struct unwind_rule *unwind_store_rule(const struct unwind_store *s, uint32
 bool unwind_store_space(const struct unwind_store *s, uint32_t slot, uint32_t tgid,
 			struct unwind_space *ret);
 
-/* Returns how many bytes of memory the slabs take. */
+/* Returns how many bytes of memory the slabs (BPF maps with rows and mappings) take. */
 size_t unwind_store_bytes(struct unwind_store *s);
 
 #endif

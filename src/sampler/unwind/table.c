@@ -79,7 +79,10 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table)
 	(void)!vec_push(&held->limbo_tables, table);
 }
 
-/* Replaces the tree of @table by @tree. The caller's reference to @tree becomes the table's. */
+/*
+ * Replaces the tree (unwind rows) of @table by @tree. The caller's reference to @tree becomes the
+ * table's.
+ */
 static int set_tree(struct unwind_store *s, uint32_t table, struct unwind_tree *tree)
 {
 	struct unwind_tree *before = s->tables.v[table];
@@ -177,8 +180,8 @@ static int prepare(struct unwind_store *s, uint32_t table, const struct unwind_r
 }
 
 /*
- * Lets @table share the tree of another table with the same rows. Returns 1 if it does, 0 if there
- * is no such table, or -errno.
+ * Lets @table share the tree of another table with the same unwind rows. Returns 1 if it does, 0 if
+ * there is no such table, or -errno.
  */
 static int share(struct unwind_store *s, uint32_t table, const struct unwind_entries *entries)
 {
@@ -305,7 +308,9 @@ static int longest_first(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Notes for how long each tree was unused. A tree is unused if all its tables are. */
+/*
+ * Notes for how long each tree of unwind rows was unused. A tree is unused if all its tables are.
+ */
 static void note_unused(struct unwind_store *s)
 {
 	uint32_t now = unwind_store_epoch();
@@ -328,7 +333,7 @@ static void note_unused(struct unwind_store *s)
 
 typedef VEC(struct unused) unused_vec;
 
-/* Finds the tables that nothing needs at present. *@chunks: how many chunks they have. */
+/* Finds the tables that nothing needs at present. *@chunks: how many chunks of 4 KiB they have. */
 static int find_unused(struct unwind_store *s, unused_vec *ret, size_t *chunks)
 {
 	const struct unwind_tree *counted = NULL;
