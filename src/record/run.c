@@ -36,8 +36,9 @@
  */
 #define POLL_MS		100
 #define POLL_SETTLED_MS 400
-#define POLL_SAMPLES	400 /* the most samples that one CPU takes between two drains */
-#define SETTLED_NS	NSEC_PER_SEC
+/* the most samples that one CPU takes between two readings of the rings */
+#define POLL_SAMPLES 400
+#define SETTLED_NS   NSEC_PER_SEC
 /*
  * the least time between two flushes (naming stacks, adding samples) if new processes wake krait
  * more often
@@ -188,7 +189,7 @@ static void follow_cpus(struct session *s)
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 	int r;
 
-	/* not at each drain, because drains may be frequent */
+	/* not each time the rings are read, because that may be frequent */
 	if (now < s->cpus_ns)
 		return;
 	s->cpus_ns = now + POLL_SETTLED_MS * NSEC_PER_MSEC;
@@ -205,7 +206,7 @@ static void follow_cpus(struct session *s)
 			 err_msg());
 }
 
-/* Varies a period by up to 10 %, so that krait's drains never keep step with a program. */
+/* Varies a period by up to 10 %, so that krait never reads the rings in step with a program. */
 #define VARIED(ns, now) ((ns) * (900 + (now) % 201) / 1000)
 
 /* Returns the most samples that one CPU takes in a second; 0: not known. */

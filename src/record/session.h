@@ -36,8 +36,12 @@
 
 /* What bound.c needs to keep a session within its limit of memory. */
 struct session_bound {
-	uint64_t due_ns; /* the profile isn't condensed again before this time, CLOCK_MONOTONIC */
-	void *reserve;	 /* address space that is reserved and never touched */
+	/*
+	 * the profile isn't condensed (its rare parts summed up) again before this time,
+	 * CLOCK_MONOTONIC
+	 */
+	uint64_t due_ns;
+	void *reserve; /* address space that is reserved and never touched */
 	size_t reserve_bytes;
 };
 
@@ -100,7 +104,7 @@ struct session {
 	struct unwind_cache *cache; /* cache of unwind tables; NULL: none */
 	struct services *services;  /* NULL: services aren't wanted */
 	struct collect *collect;
-	/* processes about which the kernel programs have asked since the last drain */
+	/* processes about which the kernel programs have asked since the rings were last read */
 	pid_vec asked;
 	/*
 	 * waits that aren't over, as far as krait knows, and whose stacks user space has read; see
@@ -167,7 +171,7 @@ struct session {
 	uint64_t cpus_ns;
 	int kallsyms_fd;	   /* descriptor of /proc/kallsyms; -1: none */
 	uint64_t start_ns, end_ns; /* when sampling began and ended, CLOCK_MONOTONIC */
-	bool more;		   /* the last drain left records in the rings */
+	bool more;		   /* the last reading of the rings left records in them */
 	uint64_t flushed_ns;	   /* end of the last session_drain(), CLOCK_MONOTONIC */
 	/*
 	 * records have come since the last session_drain(), so the next session_drain() is due soon
@@ -186,8 +190,9 @@ struct session {
 	interval_fork_vec forks;
 	/* faults in the file .options->label_intervals, in words for the user */
 	VEC(char *) interval_warnings;
-	unsigned condensed; /* how often the profile was condensed so far */
-	unsigned windows;   /* how many windows (parts of the recording) were handed over so far */
+	/* how often the profile was condensed (its rare parts summed up) so far */
+	unsigned condensed;
+	unsigned windows; /* how many windows (parts of the recording) were handed over so far */
 	/*
 	 * Replacing the profile's ids (rebasing) has failed half-way: waiting samples have old ids,
 	 * so they can't be added any more. Once true, this stays true.
@@ -260,8 +265,8 @@ void session_daemons(struct session *s, pid_vec *ret);
 _must_use_ int session_check_permitted(struct session *s);
 
 /*
- * Adds the targets and begins to sample. From this call on, .epoll_fd is readable when there is
- * something to drain.
+ * Adds the targets and begins to sample. From this call on, .epoll_fd is readable when there are
+ * records to read.
  */
 _must_use_ int session_start(struct session *s);
 
@@ -406,8 +411,8 @@ _must_use_ int session_check_memory(void);
 void session_bound_init(struct session *s);
 
 /*
- * Keeps the session within its limit of memory; to be called after each drain. 0, or -errno +
- * message: nothing more can be recorded.
+ * Keeps the session within its limit of memory; to be called after each session_drain(). 0, or
+ * -errno + message: nothing more can be recorded.
  */
 _must_use_ int session_bound(struct session *s);
 

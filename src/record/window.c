@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cuts windows: hands over what was recorded so far as a profile of its own, while the recording
- * goes on; see session.h.
+ * Hands over what was recorded so far (a window) as a profile of its own, while the recording goes
+ * on; see session.h.
  */
 #include <errno.h>
 

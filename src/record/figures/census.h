@@ -21,7 +21,7 @@ struct census {
 
 /*
  * Counts the processes and threads that were added to @p since the last call. @p must be the same
- * profile in all calls, and must not have been condensed between them.
+ * profile in all calls, and must not have been condensed (its rare parts summed up) between them.
  */
 void census_take(struct census *c, const struct profile *p);
 void census_fini(struct census *c);

@@ -110,7 +110,10 @@ static pid_t pid_of(const struct profile *p, uint32_t set)
 	return pid ? (pid_t)strtol(pid, NULL, 10) : 0;
 }
 
-/* Adds a process that krait met during the recording, if the process also began during it. */
+/*
+ * Adds a process that krait first heard of during the recording, if the process also began during
+ * it.
+ */
 static void add_new(struct session *s, pid_t pid)
 {
 	struct session_use u = {.pid = pid};
