@@ -133,9 +133,9 @@ static void await_names(struct collect *c)
 static void take_in(struct collect *c)
 {
 	first_look(c);
-	/* takes over the symbols and rows that worker threads have made */
+	/* takes over the symbols and unwind rows that worker threads have made */
 	native_work_take(c, false);
-	/* frees names now, before this flush uses any of them */
+	/* frees names now, before this collect_flush() uses any of them */
 	memory_keep_to(c);
 	absent_take(c);
 }
@@ -153,9 +153,9 @@ static void take_given_up(struct collect *c)
 }
 
 /*
- * Reads what may have changed in processes. No sample of this flush needs the result: a sample that
- * needs a new mapping waits until the next flush. So the flush counter goes up after the mappings
- * were read. After that, run-time code in these mappings is read.
+ * Reads what may have changed in processes. No sample in this collect_flush() needs the result: a
+ * sample that needs a new mapping waits until the next one. So the counter c->flushes goes up after
+ * the mappings were read. After that, run-time code in these mappings is read.
  */
 static void look_after_processes(struct collect *c, bool last)
 {
@@ -208,11 +208,14 @@ int collect_flush(struct collect *c, bool last)
 	look_after_processes(c, last);
 	take_given_up(c);
 	/*
-	 * ended processes are forgotten only here, because nothing in the rest of the flush refers
-	 * to them
+	 * ended processes are forgotten only here, because nothing in the rest of this function
+	 * refers to them
 	 */
 	process_forget_ended(c);
-	/* the kernel programs are told only here, after all costs of this flush were charged */
+	/*
+	 * the kernel programs are told only here, after all costs of this collect_flush() were
+	 * charged
+	 */
 	crowd_tell(c);
 	if (!r && (profile_failed(c->profile) || c->no_memory))
 		r = err_set(-ENOMEM, "out of memory for the profile");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The collector: records in, profile out. It keeps what is known of each process image: its
- * interpreter, copies of its code objects, its threads and their labels. It names each distinct
- * stack once and adds samples to the profile. It knows the records of abi/records.h, but not where
- * they come from.
+ * The collector: records in, profile out. It keeps what is known of each process (and, after an
+ * exec, of each new program in it): its interpreter, copies of its code objects, its threads and
+ * their labels. It names each distinct stack once and adds samples to the profile. It knows the
+ * records of abi/records.h, but not where they come from.
  */
 #ifndef COLLECT_COLLECT_H
 #define COLLECT_COLLECT_H
@@ -29,16 +29,16 @@ bool collect_free(struct collect *c);
 void collect_record(struct collect *c, const void *data, size_t n);
 
 /*
- * Called after each drain: adds the samples whose stacks are complete to the profile. @last: no
- * more records come; what is missing is marked. Returns 0, or -errno + message; samples that
- * weren't added are kept for the next call.
+ * Called each time the kernel programs' records were read: adds the samples whose stacks are
+ * complete to the profile. @last: no more records come; what is missing is marked. Returns 0, or
+ * -errno + message; samples that weren't added are kept for the next call.
  */
 _must_use_ int collect_flush(struct collect *c, bool last);
 
 /*
  * Called when the kernel programs' rings were read but collect_flush() is put off: asks processes
  * for names of threads and for code's texts and modules, because the processes may end before the
- * next flush.
+ * next collect_flush().
  */
 void collect_ask(struct collect *c);
 
@@ -56,8 +56,8 @@ size_t collect_bytes(const struct collect *c);
 size_t collect_kept_bytes(const struct collect *c);
 
 /*
- * To be called while the profile is rebased (profile/remake/rebase.h): replaces the ids of
- * everything that later samples may refer to by the new ids. Samples that wait are added
+ * To be called while the profile is rebased (gets new ids, profile/remake/rebase.h): replaces the
+ * ids of everything that later samples may refer to by the new ids. Samples that wait are added
  * afterwards. 0 or -ENOMEM + message.
  */
 struct rebase;
@@ -70,8 +70,9 @@ _must_use_ int collect_rebase(struct collect *c, struct rebase *r);
 void collect_next_round(struct collect *c);
 
 /*
- * Reads the names of threads that were met since their process was last asked for names. Samples
- * that were added before also get these names. To be called before the profile is handed over.
+ * Reads the names of threads that have appeared since their process was last asked for names.
+ * Samples that were added before also get these names. To be called before the profile is handed
+ * over.
  */
 void collect_name_threads(struct collect *c);
 
@@ -104,7 +105,7 @@ uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n);
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
 void collect_await(struct collect *c);
 
-/* Tells whether rows that some stack needs are being made, or completed. */
+/* Tells whether unwind rows that some stack needs are being made, or completed. */
 bool collect_rows_coming(const struct collect *c);
 
 /*
@@ -123,8 +124,8 @@ struct collect_mapping {
 
 /*
  * Events that perf reports: a process mapped an executable file or made memory executable
- * (collect_mapped()); a thread ended; a thread's name changed; an execve replaced an image. Records
- * from before and after an event may come later than the event.
+ * (collect_mapped()); a thread ended; a thread's name changed; an execve replaced the program of a
+ * process. Records from before and after an event may come later than the event.
  */
 void collect_mapped(struct collect *c, const struct collect_mapping *m);
 void collect_exit(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t time_ns);

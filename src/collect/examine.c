@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out what a process image runs. An image is examined once through /proc. Each ELF file is
- * looked into once, so the hundredth process of a program costs only a look at its mappings.
+ * Finds out what a process runs, once after each exec, through /proc. Each ELF file is looked into
+ * once, so the hundredth process of a program costs only a look at its mappings.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -218,9 +218,9 @@ static void teach_exe(struct collect *c, struct proc *proc, uint32_t tgid,
 }
 
 /*
- * Reads the mappings of process @p, which was met just now. @proc may be open for this process
- * already. If the mappings were read before but @rec doesn't name their slot (their place in the
- * kernel's map), the kernel program has forgotten the slot, and is told of it again.
+ * Reads the mappings of process @p, whose first record just came. @proc may be open for this
+ * process already. If the mappings were read before but @rec doesn't name their slot (their place
+ * in the kernel's map), the kernel program has forgotten the slot, and is told of it again.
  */
 static void meet_space(struct collect *c, struct process *p, struct proc *proc,
 		       const struct rec_proc *rec)
@@ -396,7 +396,7 @@ static bool matches(const struct collect *c, const struct proc *proc)
 
 /*
  * Tells the kernel program of Python process @proc before its first sample. @all: its interpreters.
- * @place: where in memory its image lies, by which its first sample recognizes it.
+ * @place: where in memory its program lies, by which its first sample recognizes it.
  */
 static int expect(struct collect *c, const struct proc *proc, const struct proc_several *all,
 		  const struct image_place *place, uint16_t version)

@@ -14,8 +14,8 @@
 
 #define LOOK_APART_NS (NSEC_PER_MSEC / 2)
 /*
- * krait looks at the command again and again for this long after its exec; loading its image takes
- * less than 1 ms
+ * krait looks at the command again and again for this long after its exec; loading its program
+ * takes less than 1 ms
  */
 #define LOOK_FOR_NS (20 * NSEC_PER_MSEC)
 

@@ -64,8 +64,8 @@ static uint32_t stack_of(struct collect *c, const struct waiting *w, const struc
 
 /*
  * Is it certain what the process ran when it was sampled? krait looks at /proc a while after the
- * sample, and the process may have exec'ed in between. perf reports the exec before the next flush.
- * If the samples themselves showed what runs, it is certain.
+ * sample, and the process may have exec'ed in between. perf reports the exec before the next
+ * collect_flush(). If the samples themselves showed what runs, it is certain.
  */
 static bool is_proved(const struct process *p)
 {
@@ -293,7 +293,7 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 	return r;
 }
 
-/* a thread's last record is put off for so many flushes, as samples of it may still come */
+/* a thread's last record is put off for so many collect_flush(), as its samples may still come */
 #define ACCOUNT_FLUSHES 16
 
 /*

@@ -120,8 +120,8 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 }
 
 /*
- * In its ring buffer, a stack's record comes right after the record of its native part. But a drain
- * may end between the two, and the next drain may begin with another buffer.
+ * In its ring buffer, a stack's record comes right after the record of its native part. But krait
+ * may stop reading between the two, and go on later with another buffer.
  */
 #define UNPAIRED_MOST 256
 

@@ -61,8 +61,8 @@ bool intake_is_broken(const struct collect *c, const struct rec_sample *rec);
 
 /*
  * Adds the waiting samples whose stack and process are known to the profile. The other samples go
- * on waiting; with @last (the final flush) these are added without what is missing, or only
- * counted. If @r is an error, or adding a sample fails, all samples that weren't added go on
+ * on waiting; with @last (the final collect_flush()) these are added without what is missing, or
+ * only counted. If @r is an error, or adding a sample fails, all samples that weren't added go on
  * waiting. Returns @r or the error.
  */
 int hand_on_all(struct collect *c, bool last, int r);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Keeps the memory of a recording within its limit. If the profile and the code objects are too
- * large, the profile is condensed (record/bound.c). If names (of files and of code made at run
- * time) take too much, krait frees the names that weren't used for the longest time. If that isn't
- * enough, krait also frees the threads' tables of label sets.
+ * large, the profile is condensed: what is rare is summed up (record/bound.c). If names (of files
+ * and of code made at run time) take too much, krait frees the names that weren't used for the
+ * longest time. If that isn't enough, krait also frees the threads' tables of label sets.
  */
 #include "base/system/log.h"
 #include "collect/internal.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The budget for asking processes: for reading from their memory, their files or /proc what krait
- * can't know otherwise. The budget begins anew at each flush, and at each collect_ask() between two
- * flushes. What counts is the CPU time that asking takes, and the time for which a process's memory
- * keeps krait waiting. The time for which krait waits for a CPU says nothing about the process, and
- * isn't counted.
+ * can't know otherwise. The budget begins anew at each collect_flush(), and at each collect_ask().
+ * What counts is the CPU time that asking takes, and the time for which a process's memory keeps
+ * krait waiting. The time for which krait waits for a CPU says nothing about the process, and isn't
+ * counted.
  */
 #ifndef COLLECT_BUDGET_ASKED_H
 #define COLLECT_BUDGET_ASKED_H

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Limits for looking into files that processes map, on the thread that drains. The work for each
- * file is limited (a slice, base/work/slice.h). Each process, each user, and all users together
- * have a budget of CPU time. When a budget is spent, this limit gets small. When a larger budget of
- * the user or of all users is also spent, files aren't looked into for a while.
+ * Limits for looking into files that processes map, on the main thread, which also reads the kernel
+ * programs' records. The work for each file is limited (a slice, base/work/slice.h). Each process,
+ * each user, and all users together have a budget of CPU time. When a budget is spent, this limit
+ * gets small. When a larger budget of the user or of all users is also spent, files aren't looked
+ * into for a while.
  */
 #ifndef COLLECT_BUDGET_LOOK_H
 #define COLLECT_BUDGET_LOOK_H

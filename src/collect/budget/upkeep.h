@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Upkeep: what is done again and again for a known process on the thread that drains, such as
- * reading its mappings and its threads' names when they may have changed. Each process has a budget
- * of CPU time for this, and all processes together have a second budget. Work beyond a budget is
- * done later and counted, and the first process whose work was put off is named.
+ * Upkeep: what is done again and again for a known process on the main thread (which also reads the
+ * kernel programs' records), such as reading its mappings and its threads' names when they may have
+ * changed. Each process has a budget of CPU time for this, and all processes together have a second
+ * budget. Work beyond a budget is done later and counted, and the first process whose work was put
+ * off is named.
  */
 #ifndef COLLECT_BUDGET_UPKEEP_H
 #define COLLECT_BUDGET_UPKEEP_H

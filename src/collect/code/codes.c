@@ -121,7 +121,7 @@ bool code_keep(struct collect *c, struct process *p, struct py_code *code)
 }
 
 /*
- * Called when the kernel programs have sent again all code objects that they met since the last
+ * Called when the kernel programs have sent again all code objects that they saw since the last
  * call. A code object that wasn't sent again is in no stack that is still to come, so it is freed.
  */
 void codes_next_round(struct collect *c)

@@ -2,7 +2,7 @@
 /*
  * The latest ids of stacks and code objects. A process that makes code all the time has new ids
  * without end, so krait can't keep all ids. The kernel programs forget an id once SENT_WAYS newer
- * ids of its set came (abi/sent.h). When they meet it again, they send its contents again. krait
+ * ids of its set came (abi/sent.h). When they see it again, they send its contents again. krait
  * forgets an id later than the kernel programs do: once more than twice as many newer ids of its
  * set came.
  */

@@ -96,11 +96,11 @@ struct collect_config {
 	bool sees_unmaps;
 	/*
 	 * The caller reads all of perf's records of what processes do (the side band) before each
-	 * flush. So when a flush begins, collect_mapped() was called for all mappings made before
-	 * the previous flush.
+	 * collect_flush(). So when collect_flush() begins, collect_mapped() was called for all
+	 * mappings made before the previous collect_flush().
 	 */
 	bool sees_mapped;
-	struct unwind_cache *cache; /* cache of compiled rows on disk; NULL: there is none */
+	struct unwind_cache *cache; /* cache of compiled unwind rows on disk; NULL: there is none */
 	/*
 	 * descriptor of /proc/kallsyms, opened with the right to see addresses (borrowed); -1: none
 	 */
@@ -136,7 +136,7 @@ struct collect_config {
 	size_t max_bytes;
 	/*
 	 * How many files with native code may be held open. Files beyond this number get no names
-	 * and no rows. 0: no limit.
+	 * and no unwind rows. 0: no limit.
 	 */
 	size_t max_files;
 	/* time 0 of the profile, CLOCK_MONOTONIC; collect_begin() sets it anew */

@@ -2,7 +2,10 @@
 /* Adds up how many bytes a recording keeps, and says how many it may keep. */
 #include "collect/common/state.h"
 
-/* The least memory that one job may use: rows and names of Debian's static python3 need 17 MiB. */
+/*
+ * The least memory that one job may use: unwind rows and names of Debian's static python3 need 17
+ * MiB.
+ */
 #define LEAST_JOB ((size_t)32 << 20)
 
 size_t collect_bytes(const struct collect *c)

@@ -30,8 +30,8 @@ struct waiting {
 	uint32_t times, cost_ns;
 	uint8_t site; /* below WAIT_SITES */
 	/*
-	 * .rec isn't a sample, but the account of a thread (struct rec_account), which comes after
-	 * the thread's last sample
+	 * .rec isn't a sample, but the last record of a thread (struct rec_account: sums of its
+	 * times)
 	 */
 	bool account;
 	/*

@@ -20,9 +20,9 @@ struct collect {
 	struct collect_stats stats;
 	uint64_t start_boot_ns; /* time 0 of the profile, on CLOCK_BOOTTIME */
 	bool began;		/* collect_begin() was called: sampling has begun */
-	/* number of the current flush, from 1 on; only collect_flush() increases it */
+	/* number of the present collect_flush(), from 1 on; the call itself increases it */
 	uint32_t flushes;
-	bool last; /* the flush that runs now is the last flush of the recording */
+	bool last; /* the collect_flush() that runs now is the last one of the recording */
 	/* .config.wait has returned false: the collector no longer waits for names */
 	bool hurried;
 	bool news; /* value that the next call of collect_news() returns */

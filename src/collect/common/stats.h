@@ -105,9 +105,9 @@ struct collect_stats {
 	unsigned maps_unread;
 	/* how often an unwind table was emptied to make room for other tables */
 	uint64_t rows_given_up;
-	/* how often there was no room for a file's rows; such rows are made again later */
+	/* how often there was no room for a file's unwind rows; such rows are made again later */
 	uint64_t rows_refused;
-	/* number of files whose rows are too large for the kernel's maps */
+	/* number of files whose unwind rows are too large for the kernel's maps */
 	uint64_t rows_too_large;
 	/*
 	 * how often names of a file, or of registered code, were freed to make room for other names

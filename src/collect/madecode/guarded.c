@@ -17,7 +17,10 @@
 /* the most bytes of a guarded function; comparing so many bytes adds 3 us to each sample */
 #define MOST_BYTES (16u << 10)
 #define MOST_CODE  64 /* the most guarded functions that are kept of one process */
-/* The time between two looks at a process is at least READ_SHARE times as long as a look takes. */
+/*
+ * The time between two looks at a process's guarded code is at least READ_SHARE times as long as a
+ * look takes.
+ */
 #define READ_SHARE    200
 #define READ_APART_NS (50 * NSEC_PER_MSEC)
 

@@ -98,8 +98,8 @@ struct code_source {
 	void (*given_up)(struct collect *c, uint32_t table);
 	/*
 	 * bytes(): how many bytes are kept of a process that could be freed and read again.
-	 * read_at(): the flush in which these bytes were read. give_up(): frees these bytes to make
-	 * room; they are read again some seconds later.
+	 * read_at(): the value of collect.flushes when these bytes were read. give_up(): frees
+	 * these bytes to make room; they are read again some seconds later.
 	 */
 	size_t (*bytes)(const struct process *p);
 	uint32_t (*read_at)(const struct process *p);
@@ -187,7 +187,7 @@ struct reading {
 	 * (mapping_is_lasting()); and which offsets their code has in .rows
 	 */
 	VEC(struct unwind_place) code;
-	struct unwind_rows rows; /* rows of the code in .code */
+	struct unwind_rows rows; /* unwind rows of the code in .code */
 	uint32_t table;		 /* number of the table that has .rows; 0: none */
 };
 struct registered {
@@ -204,15 +204,13 @@ struct registered {
 	/* stats.lists_cut has counted this process already: a list was too long to be read whole */
 	bool cut;
 	unsigned tries; /* how many readings have failed since the last one that succeeded */
-	/*
-	 * number of the flush (collect.flushes) in which all that there was to read was last read
-	 */
+	/* value of collect.flushes when all that there was to read was last read */
 	uint32_t read_at;
 };
 
 /*
- * The guarded code of a process (code that lies in no file, whose rows hold only as long as its
- * bytes stay the same), and where more guarded code may be; see guarded.c.
+ * The guarded code of a process (code that lies in no file, whose unwind rows hold only as long as
+ * its bytes stay the same), and where more guarded code may be; see guarded.c.
  */
 struct guarded {
 	/* guarded functions, each as whole pages; they don't overlap; the oldest is first */
@@ -321,9 +319,10 @@ size_t reading_bytes(const struct reading *r);
 void reading_fini(struct reading *r);
 /*
  * reading_map(): returns the mapping with the code at @pc of stack @raw if registered code may lie
- * in it, else NULL; *s: the space of that mapping. reading_of(): returns the latest reading of @p
- * whose names hold for the code at @pc in mapping @m; NULL: none. reading_of_stack(): returns the
- * reading for the code at @pc of stack @raw, in the mapping that reading_map() finds.
+ * in it, else NULL; *s: the reading of the mappings (space) that has it. reading_of(): returns the
+ * latest reading of @p whose names hold for the code at @pc in mapping @m; NULL: none.
+ * reading_of_stack(): returns the reading for the code at @pc of stack @raw, in the mapping that
+ * reading_map() finds.
  */
 const struct space_map *reading_map(struct collect *c, const struct raw_stack *raw, uint64_t pc,
 				    const struct space **s);

@@ -77,7 +77,7 @@ static int read_code(const struct proc *proc, struct reading *ret)
 	return r;
 }
 
-/* Joins the rows of all registered code of a process into one table. */
+/* Joins the unwind rows of all registered code of a process into one table. */
 static int join_rows(struct collect *c, struct process *p, struct reading *ret)
 {
 	const unwind_rows_vec *registered = gdb_jit_rows(ret->jit);

@@ -204,7 +204,7 @@ static void given_up(struct collect *c, uint32_t table)
 				c->made->trampolines->list.v[--c->made->trampolines->list.n];
 }
 
-/* Returns the table of rows for the block at @start; 0: the block has no trampolines. */
+/* Returns the table of unwind rows for the block at @start; 0: the block has no trampolines. */
 static uint32_t table_at(struct collect *c, const struct process *p, uint64_t start)
 {
 	_cleanup_free_ uint8_t *block = malloc(TRAMPOLINE_BYTES);

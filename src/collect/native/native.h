@@ -19,14 +19,14 @@
 struct collect;
 
 /*
- * A file with native code that processes map, with its rows and names. .dev and .ino are the
+ * A file with native code that processes map, with its unwind rows and names. .dev and .ino are the
  * numbers that mappings of the file show.
  */
 struct native_file {
 	uint64_t dev, ino;
 	struct file_version version;
 	char *path;
-	/* open as long as rows or names may still be needed; -1: the file can't be opened */
+	/* open as long as unwind rows or names may still be needed; -1: the file can't be opened */
 	int fd;
 	uint32_t index; /* number of the file for native_file_at(), from 1 on */
 	/*
@@ -37,15 +37,15 @@ struct native_file {
 	uint32_t table;
 	uint32_t mapping; /* profile id of the mapping of this file; 0: not made yet */
 	/*
-	 * address of the page with the file's lowest executable vaddr; offsets in rows count from
-	 * this address
+	 * address of the page with the file's lowest executable vaddr; offsets in unwind rows count
+	 * from this address
 	 */
 	uint64_t base;
 	VEC(struct elf_load) loads; /* the executable segments of the file */
 	/* functions with unwind information, ascending; their offsets count from .base */
 	VEC(struct unwind_fde) fdes;
 	struct elf_names *names;
-	/* number of the flush (collect.flushes) in which a name of the file was last needed */
+	/* value of collect.flushes when a name of the file was last needed */
 	uint32_t used_at;
 	/* lines from DWARF; NULL: there are no lines, or lines aren't wanted */
 	struct dwarf_file *lines;
@@ -120,8 +120,8 @@ static inline struct native_file *native_file_at(const struct collect *c, uint32
 }
 
 /*
- * native_file.c: returns the file behind @m, which is opened when it is first met; NULL: it can't
- * be opened or has no code. *index: the file's .index; 0: the file isn't known.
+ * native_file.c: returns the file behind @m, which is opened when a process is first seen to map
+ * it; NULL: it can't be opened or has no code. *index: the file's .index; 0: the file isn't known.
  */
 struct native_file *native_file_of(struct collect *c, const struct proc *proc,
 				   const struct mapping *m, const char *path, uint32_t *index);
@@ -200,7 +200,7 @@ struct native_rows {
 	 */
 	bool interpreter;
 	fde_vec eval;  /* the functions of the evaluation loop in the file */
-	bool compiled; /* the rows were compiled; false: the rows come from the cache on disk */
+	bool compiled; /* the unwind rows were compiled; false: they come from the cache on disk */
 	/*
 	 * much of the file's code has no unwind information; native_rows_prove() makes the rows of
 	 * that code
@@ -275,8 +275,8 @@ void native_rows_take_proven(struct collect *c, struct native_file *f, struct na
 void native_rows_given_up(struct collect *c, uint32_t table);
 
 /*
- * native_work.c: these functions give a worker's thread a job: to compile rows, to load rows from
- * the cache, to read names, to find the list of registered code. native_work_take() takes the
+ * native_work.c: these functions give a worker's thread a job: to compile unwind rows, to load them
+ * from the cache, to read names, to find the list of registered code. native_work_take() takes the
  * results.
  */
 void native_work_rows(struct collect *c, struct native_file *f);

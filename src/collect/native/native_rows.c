@@ -29,7 +29,7 @@
  * made again.
  */
 #define RETRY_SECONDS 2
-#define RETRY_DOUBLED 5u /* how many times the time until the next try doubles at most */
+#define RETRY_DOUBLED 5u /* how many times at most the time until the next try doubles */
 
 /* Ranges of addresses of the evaluation loop in a file, found by the loop's symbols. */
 struct eval_ranges {
@@ -267,7 +267,7 @@ void native_rows_take(struct collect *c, struct native_file *f, struct native_ro
 void native_rows_take_proven(struct collect *c, struct native_file *f, struct native_rows *rows,
 			     int r, const char *why)
 {
-	if (f->rows != ROWS_THERE) /* the rows were dropped while the thread worked */
+	if (f->rows != ROWS_THERE) /* the file's unwind rows were dropped while the thread worked */
 		return;
 	f->fdes.n = 0;
 	known_natives_forget(c);

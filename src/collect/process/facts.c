@@ -233,7 +233,7 @@ bool facts_met(struct collect *c, struct process *p, const struct rec_proc *rec,
 
 /*
  * Takes what the kernel program read of the process. If the process has ended by now, krait knows
- * nothing else of it. If a fork has exec'ed by now, /proc has only the new image's name.
+ * nothing else of it. If a fork has exec'ed by now, /proc has only the name since the exec.
  */
 void facts_from_record(struct process *p, const struct rec_proc *rec)
 {

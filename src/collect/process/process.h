@@ -45,7 +45,7 @@ struct absent_spent {
  * the image may still come.
  */
 struct process {
-	/* The identity of this image, and its interpreter. */
+	/* The identity of this image (the process between two execs), and its interpreter. */
 	struct proc_key key;
 	enum proc_state state;
 	uint16_t version; /* version of the process's Python: major << 8 | minor */
@@ -65,7 +65,7 @@ struct process {
 	/* What krait has found out about the process so far. */
 	/*
 	 * krait examined the process before its first sample, so .key has only a .tgid, or is the
-	 * key of an earlier image
+	 * key before an earlier exec
 	 */
 	bool expected;
 	bool walked;   /* a sample of the process has had Python frames */
@@ -73,8 +73,8 @@ struct process {
 	bool unwanted; /* the process isn't shown, because it isn't wanted or is .foreign */
 	bool foreign;  /* the user may not see the process (config.may_see) */
 	bool headless; /* the first thread has ended (so .ended is set), but other threads go on */
-	bool replaced; /* an exec has replaced this image: the process goes on as another image */
-	/* how many flushes came since the process ended, counting from 1; 0: the process runs */
+	bool replaced; /* the process has exec'ed, and has another entry since then */
+	/* 1 + how often collect_flush() was called since the process ended; 0: the process runs */
 	uint8_t ended;
 	/*
 	 * what belonged to the process was freed; this entry stays as long as anything refers to it
@@ -163,8 +163,8 @@ struct process {
 	struct map threads; /* tid -> 1 + index of the thread in threads.all */
 	/*
 	 * .names_looked_ns: when names of threads were last looked for; 0: never. .names_due_ns:
-	 * when they are looked for next; 0: no thread was met. .names_apart_ns: the time between
-	 * the next look and the one after it.
+	 * when they are looked for next; 0: no sample of a thread has come. .names_apart_ns: the
+	 * time between the next look and the one after it.
 	 */
 	uint64_t names_looked_ns, names_due_ns, names_apart_ns;
 	/*
@@ -323,8 +323,8 @@ struct process *process_newest(const struct collect *c, uint32_t tgid);
 bool process_has_threads(const struct process *p);
 
 /*
- * Have all threads of the process ended, or has an exec replaced the image? If so, no more samples
- * of this image are taken.
+ * Have all threads of the process ended, or has the process exec'ed since @p was made? If so, no
+ * more samples for @p are taken.
  */
 bool process_is_gone(const struct process *p);
 
@@ -366,8 +366,8 @@ void process_is_python(struct collect *c, struct process *p, uint16_t version);
 void process_note_version(struct collect *c, uint16_t version);
 
 /*
- * facts.c: facts_read() reads from /proc what a process is called and whose it is, when krait meets
- * the process. False: the process isn't wanted. facts_renew() does the same at @now_ns
+ * facts.c: facts_read() reads from /proc what a process is called and whose it is, when krait first
+ * hears of the process. False: the process isn't wanted. facts_renew() does the same at @now_ns
  * (CLOCK_MONOTONIC) for a process with samples. While the process's stamp (proc/stamp.h) stays the
  * same, facts_renew() mostly reads only the stamp, and less and less often. False: the process
  * isn't wanted any more. *changed: something has changed that the process's labels say.

@@ -117,8 +117,8 @@ void process_exited(struct collect *c, uint32_t tgid, uint32_t tid, uint64_t tim
 		return;
 	c->news = true;
 	/*
-	 * If another thread than the first execs, the first thread ends. Records of the new image
-	 * may have come before that end was reported.
+	 * If another thread than the first execs, the first thread ends. Records from after the
+	 * exec may have come before that end was reported.
 	 */
 	if (tid == tgid && p->seen_ns <= time_ns)
 		p->ended = 1;
@@ -131,7 +131,7 @@ void process_execed(struct collect *c, uint32_t tgid, uint64_t time_ns)
 	(void)!map_put(&c->processes->execs, tgid, time_ns);
 	if (!p || p->seen_ns > time_ns)
 		/*
-		 * records of the new image came before perf reported the exec, so @p is that image
+		 * records from after the exec came before perf reported it, so @p is the new entry
 		 */
 		return;
 	several_forget(c, p);

@@ -10,9 +10,9 @@
 
 #define FLUSHES_AFTER_END 3
 /*
- * If waits are recorded, the old image of a process that has exec'ed is kept for so many flushes.
- * perf reports the exec in the middle of execve(), but the kernel programs send the threads' last
- * records (struct rec_account) at the end of execve().
+ * If waits are recorded, the old entry of a process that has exec'ed is kept for so many calls of
+ * collect_flush(). perf reports the exec in the middle of execve(), but the kernel programs send
+ * the threads' last records (struct rec_account) at the end of execve().
  */
 #define FLUSHES_AFTER_EXEC 16
 /* records of a process may still come for this long after krait has forgotten the process */
@@ -79,7 +79,8 @@ static void reuse_forgotten(struct collect *c)
 }
 
 /*
- * After .ended has counted this many flushes, no ring buffer has records of the process any more.
+ * Once .ended exceeds FLUSHES_AFTER_END (FLUSHES_AFTER_EXEC after an exec, if waits are recorded),
+ * no ring buffer has records of the process any more.
  */
 void process_forget_ended(struct collect *c)
 {

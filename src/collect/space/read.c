@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads mappings from /proc, or takes those that perf has reported (told.h): when a process is met,
+ * Reads mappings from /proc, or takes those that perf has reported (told.h): when a process is new,
  * when perf reports a new mapping, when something was unmapped, and when a stack has unknown code.
  * Hands the mappings to the kernel programs.
  */

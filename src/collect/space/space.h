@@ -25,7 +25,7 @@ struct space_map {
 	uint32_t table; /* number of the unwind table of a mapping without a file; 0: none */
 	uint32_t key;	/* offset of .start in the code that .table describes */
 	/*
-	 * .table has rows of code that the process registered for gdb, and is valid until
+	 * .table has unwind rows of code that the process registered for gdb, and is valid until
 	 * .remade_ns
 	 */
 	bool registered;

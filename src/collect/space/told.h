@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The executable mappings of processes that exec'ed lately, as perf's side band reported them.
- * Reading the mappings from /proc, in a child process, would be a fifth of what a new process
- * costs.
+ * The executable mappings of processes that exec'ed lately, as perf has reported them (the side
+ * band). Reading the mappings from /proc, in a child process, would be a fifth of what a new
+ * process costs.
  *
  * The side band tells of all memory that becomes executable, not of what is unmapped. So a list is
  * used only if the process maps as much code as the list has, all of that code lies in files that

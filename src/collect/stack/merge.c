@@ -230,7 +230,7 @@ static void mark_break(struct merge *m, enum native_outcome outcome)
 
 /*
  * Did unwinding end in a file that had just been mapped, of which krait didn't know the mapping or
- * the rows yet? The summary at the recording's end counts such stacks, so they get no mark
+ * the unwind rows yet? The summary at the recording's end counts such stacks, so they get no mark
  * (`[incomplete: ...]`).
  */
 static bool is_new_file(const struct merge *m)

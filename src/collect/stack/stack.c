@@ -94,8 +94,8 @@ static uint32_t code_location(struct collect *c, const struct process *p,
 
 /*
  * Returns the mark (a frame like `[incomplete: ...]`) for a missing name or line table. Its memory
- * wasn't resident when the kernel program met the code, and the process ended before user space
- * could read the memory.
+ * wasn't resident when the kernel program first saw the code, and the process ended before user
+ * space could read the memory.
  */
 static uint32_t missing_mark(struct collect *c, unsigned missing)
 {

@@ -78,7 +78,7 @@ _must_use_ bool stacks_rebase(struct collect *c, struct rebase *r);
 void stack_wants_rows(struct collect *c, const struct raw_native *native);
 /*
  * Does what stack_wants_rows() does for stack @id, which the kernel program has sent again. The
- * rows that it needs may have been freed since the stack first came.
+ * unwind rows that it needs may have been freed since the stack first came.
  */
 void stack_wants_rows_again(struct collect *c, uint64_t id);
 

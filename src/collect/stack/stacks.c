@@ -174,8 +174,9 @@ static uint64_t name_stack(struct collect *c, struct raw_stack *raw, bool last)
 }
 
 /*
- * In the last flush, asks config.wait whether the user still waits, because looking up lines takes
- * time. If the user doesn't wait any longer, no lines are looked up for the stacks that are left.
+ * In the last collect_flush(), asks config.wait whether the user still waits, because looking up
+ * lines takes time. If the user doesn't wait any longer, no lines are looked up for the stacks that
+ * are left.
  */
 static void ask_to_go_on(struct collect *c, size_t done)
 {

@@ -267,9 +267,9 @@ static void rebase_set(struct label_set *set, const struct rebase *r)
 }
 
 /*
- * Condensing a profile keeps its samples and their label sets, so threads that still run keep their
- * sets. After a window (a part of the recording) was handed over, the profile is empty: a thread's
- * sets are made again when it is sampled again.
+ * Condensing a profile (summing up what is rare) keeps its samples and their label sets, so threads
+ * that still run keep their sets. After a window (a part of the recording) was handed over, the
+ * profile is empty: a thread's sets are made again when it is sampled again.
  */
 void threads_rebase(struct collect *c, struct rebase *r)
 {

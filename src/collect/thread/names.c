@@ -143,8 +143,9 @@ static bool is_names_time(const struct process *p, uint64_t now)
 }
 
 /*
- * Should names be read now? When a thread is met, .names_apart_ns becomes NAMES_APART_NS, and each
- * look makes it longer. So its value tells whether a thread was met since the last look.
+ * Should names be read now? When a new thread appears, .names_apart_ns becomes NAMES_APART_NS, and
+ * each look makes it longer. So its value tells whether a new thread has appeared since the last
+ * look.
  */
 static bool is_wanted(const struct process *p, enum names_of which, uint64_t now)
 {

@@ -29,7 +29,8 @@ struct on_command {
 /* The path that a descriptor had when it was looked up. */
 struct on_path {
 	/*
-	 * .flush: the flush in which the path was looked up; the path isn't used in later flushes
+	 * .flush: value of collect.flushes when the path was looked up; the path isn't used once
+	 * this value has changed
 	 */
 	uint32_t tgid, flush;
 	int32_t fd;

@@ -96,9 +96,9 @@ static bool is_its(const struct thread *t, const struct rec_sample *rec)
 
 /*
  * Returns the thread of @rec: @t, or an earlier thread that had its number. A record of an earlier
- * thread may be added to the profile after the later thread was met, because records wait for what
- * their stacks need. In execve(), for example, a thread takes the number of the first thread. NULL:
- * no record of the thread has come before.
+ * thread may be added to the profile after records of the later thread came, because records wait
+ * for what their stacks need. In execve(), for example, a thread takes the number of the first
+ * thread. NULL: no record of the thread has come before.
  */
 static struct thread *its_thread(const struct collect *c, struct thread *t,
 				 const struct rec_sample *rec)
