@@ -3,7 +3,7 @@
  * Finds waiting threads whose stacks no kernel program has taken. There are two kinds of such
  * waits. Some waits began before sampling: they are added to the map `waits`, and the program that
  * runs at task switches ends them like any other wait. Other waits began when the kernel program
- * met a process and krait didn't know yet that it runs Python.
+ * had just seen a process for the first time, and krait didn't know yet that it runs Python.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -18,9 +18,9 @@
 #include "sampler/internal.h"
 
 /*
- * A target that makes new code all the time can fill a ring as fast as krait drains it. So all
- * rings together are read for at most TURNS_NS before other work is done, but each ring is read for
- * at least TURN_LEAST.
+ * A target that makes new code all the time can fill a ring as fast as krait reads it. So all rings
+ * together are read for at most TURNS_NS before other work is done, but each ring is read for at
+ * least TURN_LEAST.
  */
 #define TURNS_NS   (200 * NSEC_PER_MSEC)
 #define TURN_LEAST (5 * NSEC_PER_MSEC)

@@ -125,10 +125,10 @@ struct unwind_store *sampler_unwind(struct sampler *s);
 bool sampler_sees_unmaps(const struct sampler *s);
 
 /*
- * Sets what is known of a process image. @where may be NULL unless @state is PROC_PYTHON. @space:
- * the slot of its mappings in the unwind store; 0: none. If the process wasn't sampled yet, @key
- * has only .tgid; @place then says where the image lies, and the entry holds as long as the image
- * lies there. Otherwise @place is NULL.
+ * Sets what is known of a process since its latest exec. @where may be NULL unless @state is
+ * PROC_PYTHON. @space: the slot of its mappings in the unwind store; 0: none. If the process wasn't
+ * sampled yet, @key has only .tgid; @place then says where its program lies in memory, and the
+ * entry holds as long as the program lies there. Otherwise @place is NULL.
  */
 _must_use_ int sampler_set_proc(struct sampler *s, const struct proc_key *key,
 				enum proc_state state, const struct py_where *where,
@@ -187,7 +187,7 @@ void sampler_settle(struct sampler *s, bool on);
 int sampler_fd(const struct sampler *s);
 
 /*
- * Calls config.record for each record in the rings. While sampling runs, each ring is drained for a
+ * Calls config.record for each record in the rings. While sampling runs, each ring is read for a
  * limited time only: returns 1 if records are left, for which no wake-up follows. Otherwise 0, or
  * -errno + message.
  */

@@ -34,14 +34,14 @@ struct sideband_mmap {
 
 /*
  * Functions that sideband_drain() calls in order of time. An event that another CPU is just writing
- * comes only with the next drain, and may be older than events of this drain. Any function may be
- * NULL. Pointers are valid during the call.
+ * comes only with the next sideband_drain(), and may be older than events of this call. Any
+ * function may be NULL. Pointers are valid during the call.
  */
 struct sideband_ops {
 	void (*mmap)(void *ctx, const struct sideband_mmap *m);
 	/*
 	 * A thread got a new name. @exec: execve() set the name when it replaced the process's
-	 * image.
+	 * program.
 	 */
 	void (*comm)(void *ctx, uint32_t tgid, uint32_t tid, const char *comm, bool exec,
 		     uint64_t time_ns);

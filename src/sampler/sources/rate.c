@@ -137,8 +137,7 @@ static bool has_small_factor(uint64_t n)
 
 /*
  * Draws a period for a counter. A program may do something at every second or every tenth counted
- * event. A period that shares no factor with that number (2, 10) meets each of these events in
- * turn.
+ * event. A period that shares no factor with that number (2, 10) hits each of these events in turn.
  */
 static uint64_t draw_count(uint64_t count, uint64_t *random)
 {

@@ -17,7 +17,7 @@
  */
 #define LIMBO_WORTH 64
 
-/* Bytes of the maps that exist even without any rows. */
+/* Bytes of the maps that exist even without any unwind rows. */
 #define FIXED_BYTES                                                                                \
 	(UNWIND_MAX_TABLES * sizeof(struct unwind_table) +                                         \
 	 UNWIND_MAX_KERNEL_RULES * sizeof(struct unwind_rule) +                                    \

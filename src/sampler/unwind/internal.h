@@ -38,14 +38,14 @@ struct unwind_store {
 	uint32_t max_slabs;
 	/*
 	 * Protects the members below. The lock isn't held while krait waits for the kernel or
-	 * writes rows.
+	 * writes unwind rows.
 	 */
 	pthread_mutex_t lock;
 	/* held while chunks (4 KiB of memory for rows) are made; taken before .lock */
 	pthread_mutex_t supply;
 	/*
-	 * File descriptors of the BPF maps that hold the chunks of rows (slabs). The array never
-	 * moves, because a thread that has taken a chunk writes it without the lock.
+	 * File descriptors of the BPF maps that hold the chunks of unwind rows (slabs). The array
+	 * never moves, because a thread that has taken a chunk writes it without the lock.
 	 */
 	VEC(int) slabs;
 	/*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data by which the kernel program unwinds, in its maps: tables of rows (one for each file),
- * the rules to which rows refer, and the mappings of each process. Chunks of 4 KiB come from slabs
- * (BPF maps), which are made when they are needed, up to a limit. A chunk that was given back is
- * used again only when no program can be reading it any more.
+ * The data by which the kernel program unwinds, in its maps: tables of unwind rows (how to find the
+ * caller; one table for each file), the rules to which rows refer, and the mappings of each
+ * process. Chunks of 4 KiB come from slabs (BPF maps), which are made when they are needed, up to a
+ * limit. A chunk that was given back is used again only when no program can be reading it any more.
  */
 #ifndef SAMPLER_UNWIND_STORE_H
 #define SAMPLER_UNWIND_STORE_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tables: each has the rows of one file, as a tree of chunks. Files with the same rows (copies of a
- * library in several containers) share a tree. Trees that no sample has used for long are dropped
- * to make room for other trees.
+ * Tables: each has the unwind rows of one file, as a tree of chunks (4 KiB each). Files with the
+ * same rows (copies of a library in several containers) share a tree. Trees that no sample has used
+ * for long are dropped to make room for other trees.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -110,8 +110,8 @@ static int get_chunk(void *ctx, size_t i, struct unwind_chunk *c)
 }
 
 /*
- * Has @tree the same rows as @entries? Compares without the lock, because chunks in a tree never
- * change.
+ * Has @tree the same unwind rows as @entries? Compares without the lock, because chunks in a tree
+ * never change.
  */
 static bool has_rows(struct unwind_store *s, const struct unwind_tree *tree,
 		     const struct unwind_entries *entries)
