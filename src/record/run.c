@@ -29,10 +29,10 @@
 #define PREPARE_ASKED_NS (500 * NSEC_PER_MSEC)
 
 /*
- * How often the rings are drained, because samples don't wake krait up. If no new process, thread
- * or code has come for SETTLED_NS, there is no process that has to be examined before it ends. In
- * this case the rings are drained as seldom as their size allows, because each drain takes CPU time
- * from a target.
+ * How often the rings are read, because samples don't wake krait up. If no new process, thread or
+ * code has come for SETTLED_NS, there is no process that has to be examined before it ends. In this
+ * case the rings are read as seldom as their size allows, because each reading takes CPU time from
+ * a target.
  */
 #define POLL_MS		100
 #define POLL_SETTLED_MS 400

@@ -293,9 +293,10 @@ bool session_finished(struct session *s, uint64_t now);
 int session_wait_ms(const struct session *s, uint64_t now);
 
 /*
- * Drains the rings, and keeps the session within its memory, until session_finished(). After each
- * round calls @turn, unless NULL, with @ctx and the time; if @turn returns anything but 0, the run
- * ends with that result. 0 or -errno + message; in any case session_stop() must follow.
+ * Reads the rings again and again, and keeps the session within its memory, until
+ * session_finished(). After each round calls @turn, unless NULL, with @ctx and the time; if @turn
+ * returns anything but 0, the run ends with that result. 0 or -errno + message; in any case
+ * session_stop() must follow.
  */
 _must_use_ int session_run(struct session *s, int (*turn)(void *ctx, uint64_t now), void *ctx);
 
@@ -312,20 +313,20 @@ _must_use_ int session_stop(struct session *s);
 void session_read_blocked(struct session *s);
 
 /*
- * waits/open.c: session_look_at_left() is called after each drain. From time to time it reads the
- * stacks of long waits whose stacks the kernel program didn't take. session_end_left() is called
- * right before sampling ends and reads such stacks once more.
+ * waits/open.c: session_look_at_left() is called each time the rings were read. From time to time
+ * it reads the stacks of long waits whose stacks the kernel program didn't take. session_end_left()
+ * is called right before sampling ends and reads such stacks once more.
  */
 void session_look_at_left(struct session *s);
 void session_end_left(struct session *s);
 
 /*
  * session_note_asked() notes that the kernel program has asked about a process. session_read_met(),
- * called after the drain, reads the stacks of those threads of such processes that are still in the
- * wait in which the kernel program met them. session_complete_wait() is called with the record of a
- * wait that has ended. If user space has read the wait's stack, or if the kernel program didn't
- * take one (WAIT_LEFT), this function sets *@ret to the completed record and returns true. It
- * returns false if @rec is complete already.
+ * called after the rings were read, reads the stacks of those threads of such processes that are
+ * still in the wait in which the kernel program first saw them. session_complete_wait() is called
+ * with the record of a wait that has ended. If user space has read the wait's stack, or if the
+ * kernel program didn't take one (WAIT_LEFT), this function sets *@ret to the completed record and
+ * returns true. It returns false if @rec is complete already.
  */
 void session_note_asked(struct session *s, const struct rec_proc *rec);
 void session_read_met(struct session *s);
@@ -345,8 +346,8 @@ void session_read_left(struct session *s, const pid_vec *tgids, uint64_t left_un
 /*
  * waits/open.c: calls @fn for each wait that isn't over, with the sample that the wait would give
  * if it ended now. This sample isn't added to the profile. @left: the wait will get no sample of
- * its own; its time will be in later samples of the thread. To be called between two drains.
- * Returns 0 or -ENOMEM + message.
+ * its own; its time will be in later samples of the thread. To be called between two calls of
+ * session_drain(). Returns 0 or -ENOMEM + message.
  */
 typedef int (*session_open_fn)(void *ctx, const struct profile_sample *sample, bool left);
 _must_use_ int session_open_waits(struct session *s, session_open_fn fn, void *ctx);
@@ -440,10 +441,10 @@ _must_use_ int session_check_ids(const struct session *s);
 /*
  * Cuts the recording: *ret is a window, a profile of the samples that were added since the last
  * cut, which the caller frees, and .profile goes on without these samples. To be called between two
- * drains (for example in session_run()'s @turn); session_stop() completes the last window, which
- * stays in .profile. 0, or -errno + message, in which case nothing was cut. If .void_ids is set,
- * nothing more can be recorded: session_drain(), session_window() and session_stop() return an
- * error, so session_run() ends.
+ * calls of session_drain() (for example in session_run()'s @turn); session_stop() completes the
+ * last window, which stays in .profile. 0, or -errno + message, in which case nothing was cut. If
+ * .void_ids is set, nothing more can be recorded: session_drain(), session_window() and
+ * session_stop() return an error, so session_run() ends.
  *
  * Each sample is in exactly one window. It is added once its stack has all its names, so no window
  * lacks a name that is still being read: a sample that waits for names comes in a later window,
