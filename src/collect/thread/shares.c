@@ -15,7 +15,7 @@
 #include "collect/thread/shares.h"
 #include "collect/thread/wait_state.h"
 
-/* the most stacks of one thread that have a share of their own */
+/* the most stacks of one thread that get their own share of the time of waits without a stack */
 #define STACKS_MOST 4096
 /* up to this many stacks are searched one by one, without an index; most threads have no more */
 #define STACKS_FEW 16
