@@ -220,7 +220,7 @@ int child_start(struct child *c)
 /* How long krait has been waiting for an answer, in slices of SLICE_MS. */
 struct patience {
 	unsigned idle, slices, reads;
-	unsigned charged; /* in how many of these slices the child had a CPU */
+	unsigned charged; /* in how many of the slices of time the child had a CPU */
 };
 
 /*
