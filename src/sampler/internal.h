@@ -87,7 +87,7 @@ _must_use_ int per_cpu_enable(struct sampler *s, bool on);
  */
 void per_cpu_vary(struct sampler *s);
 
-/* waits.c: returns the index of the source that is waits; -1: waits aren't recorded. */
+/* waits.c: returns the index of the source whose samples are waits; -1: waits aren't recorded. */
 int waits_source(const struct sampler *s);
 
 /*
