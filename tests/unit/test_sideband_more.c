@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests whether krait knows that the side band still has unread records of a process. When a child
- * has been waited for, the records of its start and its end have been written. Needs the right to
- * open perf events on all CPUs.
+ * Tests whether krait knows that perf's side band (records of mappings, forks, execs and ends)
+ * still has unread records of a process. When a child has been waited for, the records of its start
+ * and its end have been written. Needs the right to open perf events on all CPUs.
  */
 #include <setjmp.h>
 #include <stdarg.h>

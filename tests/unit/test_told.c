@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * krait takes a process's mappings from the side band's records, or reads /proc if the records may
- * be incomplete. The child's /proc/PID/maps says what it has mapped. In this test, the side band
- * reports a wrong address for the first mapping, so that this address shows where krait took the
- * mappings from.
+ * krait takes a process's mappings from the records of perf's side band, or reads /proc if the
+ * records may be incomplete. The child's /proc/PID/maps says what it has mapped. In this test, the
+ * side band reports a wrong address for the first mapping, so that this address shows where krait
+ * took the mappings from.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,15 +27,17 @@
 
 /* how often the child has unmapped code, as the kernel program counts it */
 static uint64_t n_unmaps;
-static bool places; /* makes the child map something while krait hands mappings over */
-/* adds a record of the child to the side band while krait hands mappings over */
+static bool places; /* makes the child map something while the kernel programs are given mappings */
+/* adds a record of the child to the side band while krait gives mappings to the kernel programs */
 static bool tells;
-/* the count of unmappings up to which the mappings handed over are valid */
+/*
+ * the count of unmappings up to which the mappings are valid that krait gave to the kernel programs
+ */
 static uint64_t n_allowed;
 static bool untold;  /* the side band has a record of the child that krait hasn't read */
 static int n_asked;  /* how often krait asked whether the side band has an unread record */
-static size_t n_set; /* how many mappings krait handed over last */
-/* start and end of the first of the mappings that krait handed over last */
+static size_t n_set; /* how many mappings krait last gave to the kernel programs */
+/* start and end of the first of the mappings that krait last gave to the kernel programs */
 static uint64_t first_set[2];
 
 static int set_proc(void *ctx, const struct proc_key *k, enum proc_state state,
@@ -122,7 +124,7 @@ static pid_t start_child(void)
 		pause();
 }
 
-/* Makes the record with which the kernel program reports image @exec_id of the child. */
+/* Makes the record with which the kernel program reports the child after @exec_id execs. */
 static struct rec_proc record_of(const struct fixture *f, uint32_t exec_id, uint64_t time_ns)
 {
 	return (struct rec_proc){
@@ -170,8 +172,8 @@ static int set_up(void **state, bool sees_unmaps)
 	f->child = start_child();
 	read_own_maps(f);
 	/*
-	 * the side band has reported nothing of this image, so krait reads its mappings, and knows
-	 * its files from then on
+	 * the side band has reported nothing of the child's program, so krait reads its mappings,
+	 * and knows its files from then on
 	 */
 	hand_over(f, record_of(f, 1, 600));
 	assert_int_equal(n_set, f->maps.list.n);
@@ -314,8 +316,8 @@ static void test_later(void **state)
 }
 
 /*
- * krait examined the process before its first sample, so that no mappings were handed over. krait
- * gets them later.
+ * krait examined the process before its first sample, so that the kernel programs were given no
+ * mappings. They are given them later.
  */
 static void test_nothing_known(void **state)
 {
@@ -371,7 +373,7 @@ static void test_exec_later(void **state)
 }
 
 /*
- * Records of other CPUs may come out of order. Then mappings of the new image may be reported
+ * Records of other CPUs may come out of order. Then mappings of the new program may be reported
  * before its exec, and the list lacks them.
  */
 static void test_exec_late(void **state)
@@ -384,8 +386,8 @@ static void test_exec_late(void **state)
 }
 
 /*
- * krait itself made the record of the process. It doesn't say since when the process runs this
- * image.
+ * krait itself made the record of the process. It doesn't say since when the process runs its
+ * present program.
  */
 static void test_met_by_krait(void **state)
 {
@@ -469,7 +471,8 @@ static void test_too_many(void **state)
 }
 
 /*
- * After this image's exec there were as many others as krait keeps lists for, so its list is gone.
+ * After the exec of this program there were as many other execs as krait keeps lists for, so the
+ * program's list of mappings is gone.
  */
 static void test_long_ago(void **state)
 {

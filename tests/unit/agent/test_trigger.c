@@ -109,7 +109,10 @@ static void test_mark(void **state)
 	expect_none();
 }
 
-/* More marks come at once than there may be open windows. All of them are sent to the writer. */
+/*
+ * Users mark more moments at once than there may be pinned windows still open. All of them are sent
+ * to the writer.
+ */
 static void test_many_marks(void **state)
 {
 	char words[16];
@@ -126,8 +129,8 @@ static void test_many_marks(void **state)
 }
 
 /*
- * A second signal within a window makes the window longer. While there is no writer, pins are kept,
- * and sent later.
+ * A second signal within a pinned window makes the window longer. While no writer process runs, the
+ * agent keeps pins, and sends them later.
  */
 static void test_signal(void **state)
 {
@@ -228,7 +231,7 @@ static void test_failure(void **state)
 	triggers_ended(&w.t, 9, "other.py", 1 << 8);
 	assert_true(turn(200));
 	expect_pin("failure", "app.py (process 8) ended with status 3", 140, 260);
-	/* a process that fails again and again gives one window */
+	/* a process that fails again and again gives one pinned window */
 	triggers_ended(&w.t, 10, "app.py", SIGSEGV | 0x80);
 	assert_true(turn(231));
 	expect_pin("failure", "app.py (process 8) ended with status 3", 140, 291);

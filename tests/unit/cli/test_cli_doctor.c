@@ -138,7 +138,8 @@ static void test_in_a_container_of_unknown_id(void **state)
 	struct machine *m = *state;
 
 	put(m, "/proc/self/cgroup", "0::/\n");
-	put(m, "/proc/self/ns/pid", ""); /* this isn't the inode of the host's PID namespace */
+	/* a file whose inode isn't that of the host's PID namespace */
+	put(m, "/proc/self/ns/pid", "");
 	doctor_examine(&m->d);
 	assert_finding(m, "place", FINDING_WARN, "a container:", "on the host: sudo krait record");
 }

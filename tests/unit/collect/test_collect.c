@@ -348,9 +348,10 @@ static struct apart apart_of(struct fixture *f)
 
 /*
  * A thread is ready to run again and again. Each record has the sum of its ready times so far. The
- * profile must have each time once, whatever the order of the records. Time that only the thread's
- * final account has is added to the stack of the last sample. A sample of ready time ends where the
- * record that reports it begins. Times count from 500 on.
+ * profile must have each time once, whatever the order of the records. The thread's account (a
+ * record of its final sums) may have time that no record before it had: that time is added to the
+ * stack of the last sample. A sample of ready time ends where the record that reports it begins.
+ * The recording begins at time 500.
  */
 static void test_ready(void **state)
 {
@@ -438,8 +439,9 @@ static void test_ready_too_long(void **state)
 }
 
 /*
- * The final account of a thread comes some time after the exec that the side band reported. By then
- * krait may have forgotten the program that ran before the exec: no time is counted twice.
+ * The account of a thread (a record of its final sums) comes some time after the exec that the side
+ * band reported. By then krait may have forgotten the program that ran before the exec: no time is
+ * counted twice.
  */
 static void test_account_after_exec(void **state)
 {
@@ -462,7 +464,10 @@ static void test_account_after_exec(void **state)
 	assert_int_equal(f->collect->n_waiting, 0);
 }
 
-/* A thread has a final account but no sample. Its time is in the profile, without a stack. */
+/*
+ * A thread has an account (a record of its final sums) but no sample. Its time is in the profile,
+ * without a stack.
+ */
 static void test_account_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -660,8 +665,8 @@ static void test_sent_again(void **state)
 }
 
 /*
- * Memory runs out in the middle of a flush. The next flush finishes the work, and nothing is lost
- * or freed twice.
+ * Memory runs out in the middle of collect_flush(). The next call finishes the work, and nothing is
+ * lost or freed twice.
  */
 static void test_flush_fails(void **state)
 {
@@ -1046,8 +1051,8 @@ static void test_crowd_left(void **state)
 }
 
 /*
- * Two processes that krait had only counted are sampled again before one flush. Looking at the
- * first one costs so much that the second one is still only counted.
+ * Two processes that krait had only counted are sampled again before one collect_flush(). Looking
+ * at the first one costs so much that the second one is still only counted.
  */
 static void test_crowd_together(void **state)
 {
@@ -1094,8 +1099,8 @@ static void test_start_of_number_again(void **state)
 }
 
 /*
- * krait may spend 250 ms of CPU time on reading facts of processes between two flushes. Time in
- * which krait doesn't run (here: sleeps) isn't charged.
+ * krait may spend 250 ms of CPU time on reading facts of processes between two calls of
+ * collect_flush(). Time in which krait doesn't run (here: sleeps) isn't charged.
  */
 static void test_asked(void **state)
 {
@@ -1141,8 +1146,8 @@ static void test_long(void **state)
 	}
 	st = flushed(f,
 		     /*
-		      * not with the last flush: if the test runs slowly, that flush would forget
-		      * the process, which would then count as new
+		      * false: this isn't the last flush. If the test runs slowly, the last flush
+		      * would forget the process, which would then count as new.
 		      */
 		     false);
 	assert_int_equal(st.samples, MANY);
@@ -1187,8 +1192,8 @@ static void test_long_wait(void **state)
 }
 
 /*
- * New code objects come without end, and the profile is condensed from time to time. Code that is
- * sampled after that still has its name.
+ * New code objects come without end, and the profile is condensed (what is rare is summed up) from
+ * time to time. Code that is sampled after that still has its name.
  */
 static void test_condensed(void **state)
 {
@@ -1222,8 +1227,8 @@ static void test_condensed(void **state)
 		assert_int_equal(condense_end(&c, 0), 0);
 		collect_stats(f->collect, &st);
 		/*
-		 * Records that come later in this round may refer to these code objects, so they
-		 * stay.
+		 * These code objects came since the last call of collect_next_round(). They stay,
+		 * because later records may still refer to them.
 		 */
 		assert_int_equal(st.kept.codes, 5000);
 		/* A sample comes after its stack was condensed, and the stack isn't sent again. */
@@ -1601,8 +1606,8 @@ static void test_exec(void **state)
 }
 
 /*
- * A stack comes in two records, one with its native part. A drain of the rings ends between the
- * two, and the next drain begins with the ring of another CPU.
+ * A stack comes in two records, one with its native part. One reading of the rings ends between the
+ * two, and the next one begins with the ring of another CPU.
  */
 static void test_rings(void **state)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * krait reads a process's facts (control group, user) again when the process's stamp has changed,
- * and now and then without that. The process is this test. To see whether krait reads, the test
- * changes the facts that krait has stored.
+ * and now and then without that. The stamp is a few numbers that tell cheaply whether a process has
+ * changed. The process is this test. To see whether krait reads, the test changes the facts that
+ * krait has stored.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +29,10 @@ static struct collect *collect;
 static struct proc_match match;
 static struct process *process;
 
-/* Has krait meet this process, and read its facts at BEGIN_NS. */
+/*
+ * Lets krait see this process for the first time, and read its facts (control group, user) at
+ * BEGIN_NS.
+ */
 static int setup(void **state)
 {
 	struct collect_config config = {.ops = &ops, .kallsyms = -1, .n_sources = 1, .users = true};
@@ -72,7 +76,10 @@ static bool reads_at(uint64_t ns)
 	return changed;
 }
 
-/* The longer the facts haven't changed, the more rarely krait reads them. */
+/*
+ * The longer a process's facts (control group, user) haven't changed, the more rarely krait reads
+ * them.
+ */
 static void test_same_stamp(void **state)
 {
 	assert_false(reads_at(BEGIN_NS + NSEC_PER_SEC));
@@ -87,8 +94,8 @@ static void test_same_stamp(void **state)
 }
 
 /*
- * The longer the stamp hasn't changed, the more rarely krait reads it. After a change krait reads
- * it at each call again.
+ * The longer a process's stamp (which tells cheaply whether the process has changed) stays the
+ * same, the more rarely krait reads it. After a change krait reads it at each call again.
  */
 static void test_stamp_apart(void **state)
 {
@@ -120,7 +127,7 @@ static void test_other_stamp(void **state)
 
 /*
  * A process that was chosen by its name is looked at each time, because a change of the name
- * doesn't change the stamp.
+ * doesn't change the stamp, by which krait notices other changes.
  */
 static void test_chosen(void **state)
 {

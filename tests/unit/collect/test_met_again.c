@@ -32,7 +32,9 @@ static struct {
 } told;
 
 static unsigned spaces; /* how often krait gave mappings to the kernel programs */
-/* number of functions of the evaluation loop that were marked in the rows of the last file */
+/*
+ * number of functions of the evaluation loop that were marked in the unwind rows of the last file
+ */
 static size_t n_marked;
 
 static int add_layout(void *ctx, const struct py_layout *l, uint16_t *index)

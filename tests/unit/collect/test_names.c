@@ -105,7 +105,8 @@ static void send_wait(uint32_t waiter, uint32_t waker)
 }
 
 /*
- * Has the collector meet @n threads, with ids from WAITER on. Each thread has a name in the kernel.
+ * Sends the first samples of @n threads, whose ids are WAITER, WAITER + 1 and so on. Each thread
+ * has a name in the kernel.
  */
 static void meet(unsigned n)
 {
@@ -119,7 +120,7 @@ static void meet(unsigned n)
 		collect_comm(collect, key.tgid, WAITER + i, "prog");
 }
 
-/* Hands on the waiting samples, and reads the names of the threads. */
+/* Lets the collector put its samples into the profile, and read the threads' names. */
 static void flush(void)
 {
 	process_newest(collect, key.tgid)->walked = true;
@@ -127,7 +128,8 @@ static void flush(void)
 }
 
 /*
- * Number of samples with blame whose waiter is called @name, and number of those with another name.
+ * Numbers of samples that blame a thread for another thread's wait: .named counts those whose
+ * waiter is called .name, .others those whose waiter has another name.
  */
 struct counted {
 	const char *name;
@@ -189,8 +191,8 @@ static uint64_t pause_after(uint64_t apart_ns)
 }
 
 /*
- * The pause after a look is longer than the one before it, and much longer if the look found no new
- * name. A new thread makes looks frequent again.
+ * The pause after a look at the threads' names is longer than the one before it, and much longer if
+ * the look found no new name. A new thread makes looks frequent again.
  */
 static void test_pauses(void **state)
 {

@@ -107,7 +107,7 @@ static void test_files(void **state)
 	snprintf(gone, sizeof(gone), "%s (deleted)", path);
 	assert_string_equal(find(&wait), gone);
 	close(fd);
-	/* krait keeps its old answer until the next flush */
+	/* krait keeps its old answer until the next collect_flush() */
 	assert_string_equal(find(&wait), gone);
 	collect.flushes++;
 	assert_string_equal(find(&wait), strrchr(path, '/') + 1);

@@ -221,7 +221,7 @@ static void flush(struct fixture *f)
 	assert_int_equal(collect_flush(f->c, false), 0);
 }
 
-/* Flushes until no sample waits any more for names that a worker thread reads. */
+/* Calls collect_flush() until no sample waits any more for names that a worker thread reads. */
 static void flush_until_named(struct fixture *f)
 {
 	for (int i = 0; f->c->n_waiting && i < 1000; i++) {
@@ -295,7 +295,10 @@ static void test_back_to_zero(void **state)
 	assert_null(space_at(f->c, f->version));
 }
 
-/* In the last flush no stack waits for missing names any more, and nothing pins the process. */
+/*
+ * In the last collect_flush(), no stack waits for missing names any more, and nothing refers to the
+ * process.
+ */
 static void test_last_flush(void **state)
 {
 	struct fixture *f = *state;

@@ -45,7 +45,7 @@ static int teardown(void **state)
 
 /*
  * A stack was sampled with mappings that krait has forgotten. Its samples then get the same stack
- * without the code made at run time, and that stack's outcome.
+ * without the code made at run time, and that stack's outcome (how its unwinding ended).
  */
 static void test_outcome_of_the_plain_stack(void **state)
 {

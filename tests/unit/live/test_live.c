@@ -462,7 +462,7 @@ static void test_tree(void **state)
 	table_fini(&t);
 }
 
-/* Condenses the profile as `krait top` does. */
+/* Condenses the profile (sums up what is rare) as `krait top` does. */
 static void condense(size_t keep, struct browse *b)
 {
 	struct condense c;
@@ -560,7 +560,8 @@ static void test_condense(void **state)
 
 /*
  * Few functions, but very many stacks, which differ in their lines and some also in their depth.
- * Condensing keeps each function's self and total, and the line of each innermost frame.
+ * Condensing the profile (summing up what is rare) keeps each function's own samples and its total,
+ * and the line of each innermost frame.
  */
 static void test_condense_stacks(void **state)
 {
@@ -604,8 +605,8 @@ static void test_condense_stacks(void **state)
 }
 
 /*
- * A filter refers to functions and stacks by their ids. Condensing changes these ids; the filter
- * must still show the right samples.
+ * A filter refers to functions and stacks by their ids. Condensing the profile changes these ids;
+ * the filter must still show the right samples.
  */
 static void test_condense_filtered(void **state)
 {
@@ -622,7 +623,10 @@ static void test_condense_filtered(void **state)
 	}
 }
 
-/* Condensing fails half-way. The tables are as they were before. */
+/*
+ * Condensing the profile (summing up what is rare) fails half-way. The tables are as they were
+ * before.
+ */
 static void test_condense_undone(void **state)
 {
 	uint32_t me = who("1", "1", "held"), labels;

@@ -25,10 +25,10 @@
 
 #define BYTES ((size_t)1 << 20)
 
-static uint32_t *numbers; /* BYTES of numbers, the same in all processes of this test */
+static uint32_t *numbers; /* BYTES bytes of numbers, the same in all processes of this test */
 static char *held;	  /* a page that exists only once this process supplies it (userfaultfd) */
 
-/* Starts a process that inherits the numbers and the held page. */
+/* Starts a process that inherits `numbers` and the page `held`. */
 static pid_t start_target(void)
 {
 	pid_t pid = fork();

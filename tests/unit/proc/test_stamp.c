@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process's stamp changes with its effective user and with its control groups, and differs from
- * another process's stamp. The processes are children of this test, which tells them what to do.
+ * A process's stamp, by which krait notices cheaply that a process has changed, changes with its
+ * effective user and with its control groups, and differs from another process's stamp. The
+ * processes are children of this test, which tells them what to do.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Condensing a profile keeps the functions with a large share of any of the profile's values,
- * whatever the values' units.
+ * Condensing a profile (summing up what is rare in it) keeps the functions with a large share of
+ * any of the profile's values, whatever the values' units.
  */
 #include "render_profile.h"
 

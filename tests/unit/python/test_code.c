@@ -340,8 +340,9 @@ static void test_fill_freed(void **state)
 }
 
 /*
- * The formula of the check that is computed from contents, written here independently of src/. A
- * co_version of 0 identifies no code object.
+ * Tests the check of a code object (a 64-bit value that identifies it) that krait computes from its
+ * contents, by a formula written here independently of src/. A co_version of 0 identifies no code
+ * object.
  */
 static void test_fill_by_contents(void **state)
 {

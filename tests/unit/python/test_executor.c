@@ -49,7 +49,7 @@ static const uint8_t chain[] = {
 	0xff, 0xd0,			    /* call *%rax */
 	0x5d,				    /* pop %rbp */
 	0x48, 0x83, 0xc4, 0x08,		    /* add $8,%rsp */
-	0xff, 0xe0,			    /* jmp *%rax, to another executor's chain */
+	0xff, 0xe0,			    /* jmp *%rax, to code of another executor */
 };
 
 struct pages {
@@ -170,8 +170,8 @@ static void test_no_executors(void **state)
 }
 
 /*
- * A jump leaves the chain while something is still on the stack, so it doesn't lead to another
- * executor's chain.
+ * A jump leaves an executor's chain (its code after its first function) while something is still on
+ * the stack, so it doesn't lead to another executor's chain.
  */
 static void test_unbalanced(void **state)
 {
@@ -200,8 +200,8 @@ static void test_jump_by_memory(void **state)
 }
 
 /*
- * The chain itself saves no registers. The caller's rbx is where the function that called the chain
- * saved it.
+ * The chain (an executor's code after its first function) saves no registers itself. The caller's
+ * rbx is where the function that called the chain saved it.
  */
 static void test_rbx(void **state)
 {

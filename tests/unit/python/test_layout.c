@@ -36,7 +36,10 @@ static void test_versions(void **state)
 	assert_null(py_layout_table(0x206, 0));
 }
 
-/* In 3.7.4 the offsets of the second half of _PyRuntime changed, so 3.7 has two rows. */
+/*
+ * In 3.7.4 the offsets of the second half of _PyRuntime changed, so 3.7 has two rows in krait's
+ * table.
+ */
 static void test_runtime_rows(void **state)
 {
 	assert_int_equal(py_runtime_table(0x307, 3)->tstate_current, 1392);
@@ -44,7 +47,7 @@ static void test_runtime_rows(void **state)
 	assert_int_equal(py_runtime_by_size(1424)->patch_last, 3);
 	assert_int_equal(py_runtime_by_size(672)->version, 0x30a);
 	assert_null(py_runtime_by_size(0));
-	/* since 3.15 thread states have no pthread key, so there is no row */
+	/* since 3.15 thread states have no pthread key, so the table has no row */
 	assert_null(py_runtime_table(0x30f, 0));
 }
 
@@ -135,7 +138,7 @@ static void test_copies(void **state)
 	v[1] = 0x031000f0; /* krait refuses this version's free-threaded build (image.c) */
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
 	assert_false(PY_HAS(l.can, FREE_THREADED));
-	/* without this offset, krait searches the copies again for each sample */
+	/* without this offset, krait searches the copies of bytecode again for each sample */
 	v[TLBC_GENERATION] = 1 << 20;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), 0);
 	assert_int_equal(l.interp_tlbc_generation, 0);
@@ -180,8 +183,8 @@ static void test_unknown_version(void **state)
 }
 
 /*
- * krait notices an inserted or removed member anywhere before the last member that it reads (89 + 4
- * in the list of 3.15).
+ * krait notices an inserted or removed member anywhere before the last member that it reads (number
+ * 93 in the list of 3.15).
  */
 static void test_moved_members(void **state)
 {

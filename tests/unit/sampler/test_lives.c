@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests lives_gone(), which says whether a process has ended. The side band's records may come in
- * any order. The answer is true only if no thread of the process can run any more.
+ * Tests lives_gone(), which says whether a process has ended. The records of perf's side band,
+ * which say when processes and threads begin and end, may come in any order. The answer is true
+ * only if no thread of the process can run any more.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@ static void test_one_thread(void **state)
 	lives_began(&l, 7);
 	assert_true(lives_gone(&l, 7, 100));
 	assert_true(lives_gone(&l, 7, 200));
-	/* later than 200, the number may belong to another process */
+	/* later than at 200, the process number may belong to another process */
 	assert_false(lives_gone(&l, 7, 201));
 	assert_false(lives_gone(&l, 8, 100));
 	lives_ended(&l, 7, 300);

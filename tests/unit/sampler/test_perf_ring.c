@@ -88,7 +88,11 @@ static void test_several(void **state)
 	assert_int_equal(page.data_tail, 0);
 	perf_ring_end(&ring);
 	assert_int_equal(page.data_tail, 64);
-	put(64, 4); /* this record comes after perf_ring_begin(), so it is read in the next round */
+	/*
+	 * this record comes after perf_ring_begin(), so it is read only after the next call of
+	 * perf_ring_begin()
+	 */
+	put(64, 4);
 	must_read(128, 2);
 	must_read(64, 3);
 	assert_null(perf_ring_peek(&ring));

@@ -16,7 +16,10 @@
 #include "sampler/sources/rate.h"
 
 #define START_NS 1000
-/* the most sampling periods between two draws, in a process that works without a pause */
+/*
+ * the most sampling periods until krait draws a new period at random, in a process that works
+ * without a pause
+ */
 #define LONGEST_PERIODS 80
 
 struct seen {
@@ -45,7 +48,10 @@ static uint64_t about(uint64_t ns, uint64_t i)
 	return ns * (900 + i * 7919 % 201) / 1000;
 }
 
-/* Takes samples for @ns. Periods are drawn as event_set_vary() does, about every @drain_ns. */
+/*
+ * Takes samples for @ns. About every @drain_ns, a new period is drawn at random, as
+ * event_set_vary() does.
+ */
 static struct seen run(const struct event *e, uint64_t ns, uint64_t drain_ns, double beat_ns,
 		       double share, uint64_t random)
 {
@@ -74,7 +80,7 @@ static void clock_at(struct event *e, uint32_t hz)
 	assert_int_equal(event_set_rate(e, hz, 0), 0);
 }
 
-/* Returns the time between two drains of the rings, as in record/run.c. */
+/* Returns the time from one reading (drain) of the rings to the next, as in record/run.c. */
 static uint64_t drain_ns(uint32_t hz)
 {
 	return MIN(MAX(400 * 1000ull / hz, 100ull), 400ull) * NSEC_PER_MSEC;
@@ -247,10 +253,7 @@ static void beats(struct program *p, unsigned n, uint64_t beat)
 	}
 }
 
-/*
- * Returns the error of @part's share, in percentage points, where the shares are among the first @n
- * parts.
- */
+/* Returns the error, in percentage points, of @part's share in the first @n parts together. */
 static double wrong(const struct program *p, enum part part, unsigned n)
 {
 	double seen = 0, spent = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads perf's side band about children of this test. The right answers come from fork(), gettid(),
- * stat() and waitpid(). Needs the right to open perf events on all CPUs.
+ * Reads what perf's side band (records of mappings, forks, execs and ends) says of children of this
+ * test. The right answers come from fork(), gettid(), stat() and waitpid(). Needs the right to open
+ * perf events on all CPUs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -334,8 +335,8 @@ static void test_watch(void **state)
 	sideband_drain(band);
 	must_find('x', (uint32_t)child, (uint32_t)child, "true");
 	/*
-	 * the watched thread has ended: after a drain that finds nothing more, poll() doesn't wake
-	 * the reader again
+	 * the watched thread has ended: after a reading of the rings that finds nothing more,
+	 * poll() doesn't wake the reader again
 	 */
 	sideband_drain(band);
 	sideband_drain(band);
@@ -464,7 +465,7 @@ static void test_order(void **state)
 		}
 		seen.n = 0;
 	}
-	/* records that were still being written during a drain may come late */
+	/* records that were still being written while the rings were read may come late */
 	assert_true(late <= 5);
 }
 

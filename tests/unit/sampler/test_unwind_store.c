@@ -18,8 +18,9 @@
 #include "base/work/slice.h"
 #include "sampler/unwind/store.h"
 
-#define SLABS 1 /* 512 chunks, of which 32 are kept for mappings and can't be used for files */
-/* number of rows that fill 120 chunks, and need one more chunk above these in the tree */
+/* 512 chunks of 4 KiB; 32 of them are kept for mappings, and files can't use them */
+#define SLABS 1
+/* number of unwind rows that fill 120 chunks, and need one more chunk above these in the tree */
 #define SMALL (120 * UNWIND_FANOUT)
 
 static struct unwind_store_maps maps;
@@ -69,7 +70,10 @@ static void need_store(void)
 	}
 }
 
-/* Returns the key of row @i of @n. Keys are 16 apart. Only the last one also depends on @kind. */
+/*
+ * Returns the key (code offset) of row @i of @n. Keys are 16 apart. Only the last one also depends
+ * on @kind.
+ */
 static uint32_t key_of(uint32_t kind, size_t i, size_t n)
 {
 	return (uint32_t)(16 * i + (i + 1 == n ? kind % 16 : 0));
@@ -180,7 +184,7 @@ static void test_least_recently_used(void **state)
 	check(t[0], SMALL);
 	check(t[2], SMALL);
 	check(t[3], SMALL);
-	/* a table that was given up is needed again, and filled */
+	/* a table that was given up (freed for lack of room) is needed again, and filled */
 	assert_int_equal(fill(t[1], SMALL), 0);
 	assert_int_equal(unwind_store_given_up(store), t[0]);
 	check(t[1], SMALL);
@@ -286,7 +290,10 @@ static void test_readings(void **state)
 	assert_int_equal(unwind_store_bytes(store), bytes);
 }
 
-/* Returns the number of the rule that a walk in user space finds for @key in the table. */
+/*
+ * Returns the number of the rule that krait finds for @key in the table when it unwinds in user
+ * space.
+ */
 static uint32_t walked(uint32_t table, uint32_t key)
 {
 	const struct unwind_table *t = unwind_store_table(store, table);
@@ -304,7 +311,7 @@ static uint32_t walked(uint32_t table, uint32_t key)
 	return number;
 }
 
-/* A walk in user space finds in the store exactly what was stored. */
+/* When krait unwinds in user space, it finds in the store exactly what was stored. */
 static void test_read_for_walks(void **state)
 {
 	struct unwind_mapping m = {.start = 0x400000, .end = 0x401000};

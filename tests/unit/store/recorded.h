@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes, fills, seals, reads and shortens a store, and opens it with another agent, while disk.h
- * records the calls. Also keeps what the store contained after each of these steps, and what was
- * written.
+ * Makes, fills, seals, reads and shortens an agent's store, and opens it with another agent, while
+ * disk.h records the calls. Also keeps what the store contained after each of these steps, and what
+ * was written.
  */
 #ifndef TESTS_UNIT_STORE_RECORDED_H
 #define TESTS_UNIT_STORE_RECORDED_H
@@ -18,15 +18,17 @@
 
 #define FRAMES	   240
 #define OF_SEGMENT 5
-#define REOPEN	   90 /* after this many frames the agent ends, and another one opens the store */
-#define FRAME_MS   100
-#define PIN_EACH   20 /* number of frames from one pin to the next */
-#define SAMPLES	   4
+/* after this many frames (batches of samples) another agent opens the store */
+#define REOPEN	 90
+#define FRAME_MS 100
+#define PIN_EACH 20 /* number of frames from one pinned window to the next */
+#define SAMPLES	 4
 /* the store's limit in bytes, of which 12 MiB are for SQLite's log */
 #define LIMIT ((12ull << 20) + (72 << 10))
 
 /*
- * The state of the store after a step: which frames it has, and a hash of all rows of all tables.
+ * The state of the store after a step: which frames (batches of samples) it has, and a hash of all
+ * rows of all tables.
  */
 struct ack {
 	size_t ops; /* number of calls that were recorded before this state */
@@ -40,7 +42,10 @@ static struct recorded {
 	VEC(struct ack) acks;
 	struct lines truth;	 /* all samples that were ever written, sorted by time */
 	size_t upto[FRAMES + 1]; /* upto[i]: number of samples in the frames before frame i */
-	/* a frame's encoded columns, which the test appends after a power cut */
+	/*
+	 * the encoded columns of a frame (batch of samples), which the test appends after a power
+	 * cut
+	 */
 	struct str spare;
 	unsigned written, warned;
 	uint32_t random;
@@ -174,8 +179,8 @@ static inline void keep_columns(void)
 }
 
 /*
- * Pins a window in which nothing was recorded, so that the table of pins has rows but no frame is
- * kept for them.
+ * Pins a window in which nothing was recorded, so that the table of pins has rows but no frame
+ * (batch of samples) is kept for them.
  */
 static inline void pin_nothing(void)
 {

@@ -113,7 +113,7 @@ static inline struct profile_sample random_sample(struct profile *p, uint32_t *s
 	return s;
 }
 
-/* Appends a frame as text, with all that the profile knows of it. */
+/* Appends a frame of a stack as text, with all that the profile knows of it. */
 static inline void add_frame(struct str *b, const struct profile *p, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(p, id);

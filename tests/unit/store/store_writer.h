@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes a store in a temporary directory, and fills it as an agent does: with frames, and then with
- * sealed segments.
+ * Makes a store in a temporary directory, and fills it as an agent does: with frames (a second of
+ * samples each), and then with sealed segments.
  */
 #ifndef TESTS_UNIT_STORE_STORE_WRITER_H
 #define TESTS_UNIT_STORE_STORE_WRITER_H

@@ -157,8 +157,8 @@ static void expect_format_2(uint64_t more)
 }
 
 /*
- * Checks the sums of the stacks of functions, from sealed blocks and from frames that aren't sealed
- * yet.
+ * Checks the sums of the stacks of functions, from sealed blocks and from frames (batches of
+ * samples) that aren't sealed yet.
  */
 static void expect_outline_2(void)
 {

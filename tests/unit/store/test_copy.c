@@ -100,7 +100,8 @@ static void test_window(void **state)
 	write_segments(&w);
 	expect_window(0, SEGMENTS * SEGMENT_MS, SEGMENTS);
 	expect_window(40000, 50000, 1); /* frames alone */
-	expect_window(46000, 50000, 1); /* this frame can be read only with the frame before it */
+	/* this frame (batch of samples) can be read only with the one before it */
+	expect_window(46000, 50000, 1);
 	expect_window(15000, 34000, 3); /* blocks and frames */
 	run("rm -rf %s", copy_path());
 	assert_int_equal(copy(BEGIN_MS + 60000, BEGIN_MS + 70000, &facts), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A writer is killed at random moments while it appends, seals and removes. After that, the store
- * has every frame that the writer reported as written, and at most one frame more.
+ * has every frame (a batch of samples) that the writer reported as written, and at most one frame
+ * more.
  */
 #include "store_writer.h"
 
@@ -15,7 +16,9 @@
 #define MOST_FRAMES 400
 #define READS	    12
 
-/* Runs in the child: writes frames, and reports each one after it was written. */
+/*
+ * Runs in the child: writes frames (batches of samples), and reports each one after it was written.
+ */
 static void write_frames(uint32_t seed, int report)
 {
 	struct writer w;
@@ -108,8 +111,8 @@ static void test_killed(void **state)
 }
 
 /*
- * A reader reads while frames are written and sealed. It gets whole frames, from the first one on,
- * without a gap.
+ * A reader reads while frames (batches of samples) are written and sealed. It gets whole frames,
+ * from the first one on, without a gap.
  */
 static void test_read_meanwhile(void **state)
 {

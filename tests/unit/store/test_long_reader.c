@@ -50,7 +50,7 @@ static int add_second(struct store *s, uint64_t segment)
 	return r ? r : store_append(s, &place, noise, sizeof(noise));
 }
 
-/* Writes frames until the store reaches its limit. */
+/* Writes frames (batches of samples) until the store reaches its limit. */
 static uint64_t fill(struct store *s)
 {
 	uint64_t n = 0, most = 0;
@@ -110,7 +110,7 @@ static void test_long_reader(void **state)
 	store_close(s);
 }
 
-/* Frames that can't be sealed while SQLite's log is full are sealed later. */
+/* Frames (batches of samples) that can't be sealed while SQLite's log is full are sealed later. */
 static void test_seal_later(void **state)
 {
 	struct writer w;

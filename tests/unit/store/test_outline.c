@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The coarser tiers of the store (ten minutes, hours, days): their sums are those of the samples,
- * and no path with any weight is missing.
+ * and no path (stack of functions) with any weight is missing.
  */
 #include "store_writer.h"
 
@@ -108,7 +108,10 @@ static int add(void *arg, const struct profile_sample *s)
 	return 0;
 }
 
-/* The sum of the samples of one service and path. The path is text that must be freed. */
+/*
+ * The sum of the samples of one service and path (stack of functions). The path is text that must
+ * be freed.
+ */
 struct path {
 	char *path;
 	int64_t values[3];
@@ -183,8 +186,8 @@ static void paths_free(struct paths *x)
 }
 
 /*
- * Checks that an outline has the same stacks of functions as the samples. (No stack of this test is
- * rare enough to be left out.)
+ * Checks that an outline (an answer with sums only) has the same stacks of functions as the
+ * samples. (No stack of this test is rare enough to be left out.)
  */
 static void expect_paths(struct paths *exact, struct paths *got)
 {
@@ -201,8 +204,9 @@ static void expect_paths(struct paths *exact, struct paths *got)
 }
 
 /*
- * Checks that the outline of the window has, for each service, the stacks and sums of all samples
- * in the window. @begins: when the outline says that the window begins.
+ * Checks that the outline of the window (the store's answer with sums only) has, for each service,
+ * the stacks and sums of all samples in the window. @begins: when the outline says that the window
+ * begins.
  */
 static void expect_sums(struct writer *w, int64_t since, int64_t until, int64_t begins)
 {
@@ -296,7 +300,10 @@ static void test_sums(void **state)
 	end(&w);
 }
 
-/* After the blocks with the samples themselves were removed, the outline still has their sums. */
+/*
+ * After the blocks with the samples themselves were removed, the outline (the answer with sums
+ * only) still has their sums.
+ */
 static void test_exact_gone(void **state)
 {
 	const int64_t before = BEGIN_MS % STORE_TEN_MINUTES_MS, step = STORE_TEN_MINUTES_MS;

@@ -215,7 +215,10 @@ static void test_numbers(void **state)
 	end(&w);
 }
 
-/* A store of format 2 has no pins. Today's krait can read it as it is, and add to it. */
+/*
+ * A store of format 2 has no pins (windows whose samples are kept). Today's krait can read it as it
+ * is, and add to it.
+ */
 static void test_format_2(void **state)
 {
 	_cleanup_(pins_fini) struct pins pins = {};

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The power fails at random moments while a store is made, written, sealed, read and shortened.
- * Whatever is on the disk after that (cut.h), each frame whose writing was acknowledged must be
- * there, bit for bit. Of the call that was interrupted, all must be there or nothing. If a flush is
- * left out, or if SQLite runs in a weaker mode than krait's, the test must notice the loss.
+ * Whatever is on the disk after that (cut.h), each frame (batch of samples) whose writing was
+ * acknowledged must be there, bit for bit. Of the call that was interrupted, all must be there or
+ * nothing. If a flush is left out, or if SQLite runs in a weaker mode than krait's, the test must
+ * notice the loss.
  */
 #include "cut.h"
 #include "recorded.h"
@@ -19,7 +20,7 @@
 struct image {
 	/* the store's states before and after the interrupted call */
 	const struct ack *before, *after;
-	/* number of the first frame in the store, and how many frames it has */
+	/* number of the first frame (batch of samples) in the store, and how many it has */
 	unsigned first, frames;
 	uint64_t rows;
 	const char *wrong; /* what is wrong with the store, or NULL */

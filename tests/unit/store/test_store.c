@@ -49,7 +49,7 @@ static void test_round_trip(void **state)
 	end(&w);
 }
 
-/* A frame that is inlined into its caller comes back with its caller. */
+/* A function that is inlined into its caller is read back together with its caller. */
 static void test_inlined(void **state)
 {
 	struct writer w;
@@ -148,8 +148,8 @@ static void test_query(void **state)
 }
 
 /*
- * An agent died and left frames that aren't sealed. The next agent seals them, and writes its own
- * frames after them.
+ * An agent died and left frames (batches of samples) that aren't sealed. The next agent seals them,
+ * and writes its own frames after them.
  */
 static void test_next_agent(void **state)
 {
@@ -250,8 +250,8 @@ static void test_flipped(void **state)
 }
 
 /*
- * If a frame is damaged, its samples and those of later frames of its segment are missing. All
- * other samples are read.
+ * If a frame (batch of samples) is damaged, its samples and those of later frames of its segment
+ * are missing. All other samples are read.
  */
 static void test_damaged_frame(void **state)
 {
@@ -420,8 +420,8 @@ static void test_limit(void **state)
 }
 
 /*
- * If the disk is full, a frame isn't written at all. When there is room again, the store takes
- * frames again.
+ * If the disk is full, a frame (batch of samples) isn't written at all. When there is room again,
+ * the store takes frames again.
  */
 static void test_full(void **state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The agent's writer process is killed at random moments while it appends, seals and makes room.
- * Two processes read the store all the time, and must always get whole frames without a gap, as
- * they were sent. After a kill, the store has all frames that the writer had finished. A writer
- * that reports a frame before it has written it must be noticed.
+ * Two processes read the store all the time, and must always get whole frames (batches of samples)
+ * without a gap, as they were sent. After a kill, the store has all frames that the writer had
+ * finished. A writer that reports a frame before it has written it must be noticed.
  */
 #include "store_profile.h"
 
@@ -42,7 +42,10 @@ static struct test {
 	struct profile *p;
 	VEC(struct profile_sample) samples; /* the samples of all frames that may be sent */
 	struct lines truth;		    /* the same samples as lines of text, sorted by time */
-	/* number of frames that were sent, and number of these that are known to be written */
+	/*
+	 * number of frames (batches of samples) that were sent, and of these that are known to be
+	 * written
+	 */
 	unsigned sent, written;
 	bool hold; /* makes the writer faulty: it reports a frame before it has written it */
 	uint32_t random;
@@ -98,7 +101,7 @@ static void make_samples(unsigned frames)
 
 /* What a reader finds in the store. */
 struct found {
-	/* number of the oldest frame in the store, and how many frames there are */
+	/* number of the oldest frame (batch of samples) in the store, and how many there are */
 	unsigned first, frames;
 	bool has[MOST * ROUNDS_FULL];
 };
@@ -164,8 +167,8 @@ static bool fates_are_right(const struct found *found, const enum fate *fates)
 }
 
 /*
- * Runs in a reader's process. Once a frame was seen, it must be there until the store removes it as
- * the oldest.
+ * Runs in a reader's process. Once a frame (batch of samples) was seen, it must be there until the
+ * store removes it as the oldest.
  */
 static void read_on(void)
 {

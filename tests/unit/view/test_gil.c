@@ -86,8 +86,8 @@ static int64_t overlap(const struct made *w, const struct made *h)
 }
 
 /*
- * Divides the blame of holder @h among the threads that waited meanwhile: truth[waiter][holder]. If
- * no thread waited, it goes to truth[THREADS][holder].
+ * Divides the time for which @h, a holder of the GIL, is blamed among the threads that waited
+ * meanwhile: truth[waiter][holder]. If no thread waited, it goes to truth[THREADS][holder].
  */
 static void divide(const struct made *v, size_t n, const struct made *h,
 		   double truth[THREADS + 1][THREADS])
