@@ -222,9 +222,9 @@ verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' 
 verdict words "$(files src ui man docs README.md | grep -v src/format/folded/folded_in.c | xargs grep -nE \
 	'Taken in[":]|it starts, ends or is native|less than it takes to tell|tables given up|\[no frames\]|reads nothing|before it was known what they|"leaderless"')"
 
-# Marks and the words of outcomes may be written only in abi/marks.h. A mark may be part of a longer
-# text. Outcomes of one or two words ("complete", "not readable") aren't checked, because they are
-# ordinary English.
+# Marks (frames in brackets that stand for what isn't known) and the words of outcomes may be
+# written only in abi/marks.h. A mark may be part of a longer text. Outcomes of one or two words
+# ("complete", "not readable") aren't checked, because they are ordinary English.
 mark_texts() { grep -ohE '"[^"]*"' abi/marks.h | grep -vE '^"[^"]*\."$'; }
 list=$(mktemp)
 { mark_texts | sed -nE 's/^"(\[[^]:%]*).*/"\1/p' | sort -u; mark_texts | grep -v '^"\[' | awk 'NF > 2'; } >"$list"

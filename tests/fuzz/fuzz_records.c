@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads any bytes as records of the rings. Two bytes give the length of each record; 0 stands for a
- * flush. Records get process numbers that no process can have; otherwise krait would read real
- * processes. The profile must have as many samples of the first source as krait counted, each with
- * a stack, and no sample may be missing from the counts.
+ * call of collect_flush(). Records get process numbers that no process can have; otherwise krait
+ * would read real processes. The profile must have as many samples of the first event as krait
+ * counted, each with a stack, and no sample may be missing from the counts.
  */
 #include <stdlib.h>
 

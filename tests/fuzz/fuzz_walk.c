@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Walks over an image of an interpreter with hostile words in it, using the kernel program's
- * walkers compiled for the host. The first byte chooses the release; the rest says what is written
- * where (tests/host/walk/walk_random.h).
+ * Looks for Python frames in an image of an interpreter (its memory) with hostile words in it, by
+ * the kernel program's walkers, compiled for the host. The first byte chooses the release; the rest
+ * says what is written where (tests/host/walk/walk_random.h).
  */
 #include "../host/walk/walk_random.h"
 

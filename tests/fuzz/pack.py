@@ -13,9 +13,9 @@ pack.py merge [FUZZER...]   adds what fuzzing found (build/fuzz/corpus/FUZZER), 
 A file has for each seed a line `seed NAME`, or `seed` alone for what a fuzzer found, then the
 seed's bytes, with a space before each line. Printable ASCII stands for itself; other bytes and the
 backslash are escaped as in C and Python (\\n, \\0, \\xff). Ends of lines in the file aren't bytes
-of the seed: a line feed of the seed is \\n. Lines that begin with # are comments. Named seeds come
-first, by name; the others by length. So the same seeds give the same file, and a diff shows what
-changed."""
+of the seed: a line feed of the seed is \\n. Lines that begin with a number sign are comments. Named
+seeds come first, by name; the others by length. So the same seeds give the same file, and a diff
+shows what changed."""
 
 import argparse
 import hashlib

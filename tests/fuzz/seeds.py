@@ -78,7 +78,7 @@ def absent():
 
 
 def rings(*records):
-    """Joins records into an input for fuzz_records. b"" stands for a flush."""
+    """Joins records into an input for fuzz_records. b"" stands for a call of collect_flush()."""
     return b"".join(struct.pack("<H", len(r)) + r for r in records)
 
 

@@ -60,7 +60,7 @@ def nested(head, opening, tail=b""):
     return (head + opening * MIB)[:MIB - len(tail)] + tail
 
 
-# from here on: profiles in all formats
+# from here on: generators of profiles in all formats
 def folded():
     yield "lines", fill(lambda i: b"a;b;f%d 1\n" % i)
     yield "one-line", b"f;" * ((MIB - 8) // 2) + b"g 1\n"
@@ -231,7 +231,7 @@ def profiles():
             yield kind + "-" + name, data
 
 
-# from here on: files with code
+# from here on: generators of files with code
 def elf(symbols, names, sections=0):
     """Makes an ELF file with @symbols, which are (offset of the name, address, size), the string
     table @names, and @sections empty sections."""

@@ -29,8 +29,8 @@ walk_inline struct walk *walk_state(__u32 slot)
 }
 
 /*
- * bpf/python/code.bpf.h needs these two functions to compile. The code that computes checks never
- * calls them.
+ * bpf/python/code.bpf.h needs these two functions to compile. The code that computes the checks of
+ * code objects never calls them.
  */
 __attribute__((unused)) walk_inline struct walk_out *walk_out(__u32 slot)
 {
@@ -49,7 +49,7 @@ walk_inline const struct py_layout *walk_layout(__u32 index)
 
 /*
  * Adds a frame to the walk that runs the code object at @code; @func is its function object.
- * Returns false if the code object's check can't be computed.
+ * Returns false if the code object's check (a 64-bit value that identifies it) can't be computed.
  */
 static inline bool add_frame(__u64 func, __u64 code, __u64 *check)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The check of a code object is computed in two places: by the kernel program for each frame
- * (bpf/python/code.bpf.h, compiled here for the host), and by user space when it later reads the
- * code object (src/python/code/code_fill.c). Both must give the same value for the same memory:
- * with and without cached hashes, for every kind of string, for any length.
+ * The check of a code object (a 64-bit value that identifies it) is computed in two places: by the
+ * kernel program for each frame (bpf/python/code.bpf.h, compiled here for the host), and by user
+ * space when it later reads the code object (src/python/code/code_fill.c). Both must give the same
+ * value for the same memory: with and without cached hashes, for every kind of string, for any
+ * length.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,7 +146,7 @@ static void test_same(void **state)
 	free(t);
 }
 
-/* The check changes if any byte or the length of a text changes. */
+/* A code object's check changes if any byte or the length of one of its texts changes. */
 static void test_differs(void **state)
 {
 	struct target *t = calloc(1, sizeof(*t));

@@ -151,8 +151,8 @@ Dynamic = type("Dynamic", (object,), {"module_function": module_function})
 Many = type("Many", (object,), dict(("a%d" % i, i) for i in range(300)))
 exec(compile("class Big(Many):\n" + "".join("    def m%d(self): pass\n" % i for i in range(300)),
              __file__, "exec"))
-# Code without a file: a method of another class may later have the same address and the same check,
-# so krait can't prove the class.
+# Code without a file: a method of another class may later have its address and its check, by which
+# krait identifies code, so krait can't prove the class.
 exec("class Fileless(object):\n    def bare(self): pass\n")
 
 

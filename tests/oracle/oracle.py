@@ -227,7 +227,8 @@ def rig_files():
 
 
 class Running:
-    """A target program that is running. When wait_ready() returns, it has done a whole round."""
+    """A target program that is running. When wait_ready() returns, it has done all of its work
+    once, and does it again and again."""
 
     def __init__(self, interpreter, program, seconds, *arguments):
         self.interpreter, self.program = interpreter, program
@@ -386,8 +387,8 @@ class Oracle:
         wanted, left, judged = self.options.samples, sum(map(len, batches)), None
         for some in batches + [None]:
             try:
-                # The storms are recorded first: they give more samples than their share, so the
-                # other programs need fewer.
+                # Storms (programs that start many processes) are recorded first: they give more
+                # samples than their share, so the other programs need fewer.
                 total = sum(r.samples for r in reports.values())
                 fresh = some and (some, pool.submit(verdicts, *self.recorded(
                     interpreter, some, max(500, (wanted - total) // max(1, left)))))

@@ -246,8 +246,8 @@ static void crowd(void *ctx, uint32_t uid, uint64_t until_ns)
 }
 
 /*
- * The last number given out. Numbers begin at 1, as in the recording. Number 1 is the process's
- * slot, to which saved records refer.
+ * The last number given out. Numbers begin at 1, as in the recording. Number 1 is the slot for the
+ * process's mappings, to which saved records refer.
  */
 static uint32_t last_number;
 
@@ -312,7 +312,10 @@ static const struct collect_unwind_ops unwind = {
 	.fills_aside = true,
 };
 
-/* Flushes. Waits until the collector has all names that it asked for, and flushes again. */
+/*
+ * Calls collect_flush(), waits until the collector has all names that it asked for, and calls it
+ * again.
+ */
 static void flush(struct collect *c, bool last)
 {
 	expect(!__real_collect_flush(c, last), "a flush failed");

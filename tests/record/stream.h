@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Saves all that a recording's collector is given (records, events of the side band, flushes), so
- * that it can be given to another collector. The Makefile links this so that calls of collect_*()
- * come here first.
+ * Saves all that a recording's collector is given (records, events of perf's side band, calls of
+ * collect_flush()), so that it can be given to another collector. The Makefile links this so that
+ * calls of collect_*() come here first.
  */
 #ifndef TESTS_RECORD_STREAM_H
 #define TESTS_RECORD_STREAM_H
@@ -11,7 +11,7 @@
 
 /*
  * stream_entries() returns how many entries were saved; stream_is_flush() tells whether entry @i is
- * a flush.
+ * a call of collect_flush().
  */
 size_t stream_entries(void);
 bool stream_is_flush(size_t i);
@@ -24,9 +24,9 @@ void stream_delay_process(void);
 
 /*
  * Gives the saved entries to a new collector with a new profile. After each entry i for which @cuts
- * returns true, flushes and cuts a window, as session_window() does. Calls @window for each window,
- * and at the end for the rest of the profile. @live is the recorded session: its sampling has
- * stopped, but its process lives, and the session hasn't ended.
+ * returns true, calls collect_flush() and cuts a window, as session_window() does. Calls @window
+ * for each window, and at the end for the rest of the profile. @live is the recorded session: its
+ * sampling has stopped, but its process lives, and the session hasn't ended.
  */
 struct stream_user {
 	bool (*cuts)(void *ctx, size_t i);
@@ -38,8 +38,9 @@ void stream_replay(struct session *live, const struct stream_user *user);
 
 /*
  * Makes a mistake on purpose, to prove that the test notices it. "stack", "label": in every seventh
- * stack or label that is carried over or made. "drop", "double": in every seventh sample after a
- * cut. "memory": memory runs out for every seventh stack that is carried over. NULL: no mistake.
+ * stack or label that is carried over into a new window or made there. "drop", "double": in every
+ * seventh sample after a cut. "memory": memory runs out for every seventh stack that is carried
+ * over. NULL: no mistake.
  */
 void stream_fault(const char *what);
 

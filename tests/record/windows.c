@@ -269,7 +269,7 @@ static void expect_same(struct session *s, struct cuts *whole, struct cuts *cut,
 
 /*
  * Replays the recording with native frames: once without cuts, once cut into 60 windows, and then
- * once for each flush, cut into two windows at that flush.
+ * once for each call of collect_flush(), cut into two windows at that call.
  */
 static void replay_native(struct session *s)
 {

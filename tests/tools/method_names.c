@@ -2,8 +2,8 @@
 /*
  * method_names FILE: reads lines "ADDRESS SYMBOL", and prints "ADDRESS SYMBOL NAME GLUE FOLDED" for
  * those whose function is in a method table of FILE. GLUE and FOLDED are 0 or 1: whether
- * machinery.c takes NAME, and SYMBOL, for machinery. The last line is "all N", the number of names.
- * Used by tests/golden/method-names.py.
+ * machinery.c takes NAME, and SYMBOL, for one of the interpreter's own functions that krait hides.
+ * The last line is "all N", the number of names. Used by tests/golden/method-names.py.
  */
 #include <fcntl.h>
 #include <inttypes.h>

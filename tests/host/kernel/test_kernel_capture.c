@@ -36,7 +36,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	/* whether or not a sample was sent, the kernel program has given the walk state back */
+	/* whether or not a sample was sent, no program uses the walk state any more */
 	assert_int_equal(walk_state(SLOT_PERF)->users, 0);
 	shim_clear();
 	SHIM_SET(measures, (bool){false});
@@ -122,7 +122,7 @@ static void test_records(void **state)
 	assert_int_equal(shim.n_sent, 3);
 	assert_int_not_equal(sample()->stack, id);
 	shim.n_kernel = 3;
-	sent_epoch++; /* in a new epoch, no stack counts as sent */
+	sent_epoch++; /* user space begins a new epoch: no stack counts as sent any more */
 	take();
 	assert_int_equal(shim.n_sent, 3);
 	assert_int_not_equal(sample()->stack, id);
@@ -345,7 +345,7 @@ static void test_ending(void **state)
 
 /*
  * Between vfork() and execve(), a child runs in its parent's memory, in which the kernel program
- * mustn't walk.
+ * mustn't look for Python frames.
  */
 static void test_parents_memory(void **state)
 {
@@ -376,7 +376,7 @@ static void test_parents_memory(void **state)
 
 /*
  * The thread state of a Python process can't be read. User space gets a record of the absent
- * memory.
+ * (unreadable) memory.
  */
 static void test_absent(void **state)
 {

@@ -161,7 +161,7 @@ static void test_not_that_library(void **state)
 {
 	(void)state;
 	load_libraries(3, 1);
-	/* one changed word gives the dynamic section another check */
+	/* one changed word changes the hash of the dynamic section */
 	python[1]++;
 	assert_false(found());
 	python[1]--;

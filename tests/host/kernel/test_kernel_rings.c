@@ -106,8 +106,8 @@ static void test_quarter(void **state)
 }
 
 /*
- * While user space sleeps for a long time, the first record with news wakes it, and later ones
- * don't.
+ * While user space sleeps for a long time, the first record of something new (a code object, a
+ * sample of a young thread) wakes it, and later ones don't.
  */
 static void test_settled(void **state)
 {

@@ -87,8 +87,8 @@ static void test_own(void **state)
 }
 
 /*
- * Mappings aren't used if their slot was given to another process, or if the process has called
- * execve() since they were read.
+ * Mappings aren't used if their slot (place in the map `spaces`) was given to another process, or
+ * if the process has called execve() since they were read.
  */
 static void test_of_another(void **state)
 {
@@ -172,7 +172,10 @@ static void test_unmapped_wakes(void **state)
 	assert_false(urgent(NATIVE_UNMAPPED));
 	space->version++;
 	assert_true(urgent(NATIVE_UNMAPPED));
-	/* the process has no slot; slot 0 stands for that, and belongs to no process */
+	/*
+	 * the process has no slot (place in the map `spaces`); slot 0 stands for that, and belongs
+	 * to no process
+	 */
 	w->space = 0;
 	((struct unwind_space *)bpf_map_lookup_elem(&spaces, &w->space))->version = 1;
 	assert_false(urgent(NATIVE_UNMAPPED));
@@ -250,7 +253,7 @@ static void test_kernel_frames(void **state)
 	add_native(SLOT_PERF, false);
 	assert_int_not_equal(w->hash, ids[0]);
 	out->head.n_kernel = 0;
-	w->hash = 17; /* 17 is left over; a stack without frames has no id */
+	w->hash = 17; /* 17 is left over from another sample; a stack without frames has no id */
 	assert_int_equal(add_native(SLOT_PERF, false), NATIVE_NONE);
 	assert_int_equal(w->hash, 0);
 }
@@ -275,8 +278,8 @@ static void test_without_mappings(void **state)
 }
 
 /*
- * In leaf mode, the kernel program unwinds C code between Python frames only while the interpreter
- * collects garbage.
+ * In leaf mode (native frames only up to the innermost Python frame), the kernel program unwinds C
+ * code between Python frames only while the interpreter collects garbage.
  */
 static void test_collector(void **state)
 {

@@ -62,8 +62,8 @@ static const struct rec_account *account_sent(void)
 }
 
 /*
- * When a whole process ends, the account of each of its threads has the exit status. When a single
- * thread ends, only the account of the process's first thread has one.
+ * When a whole process ends, the account (last record) of each of its threads has the exit status.
+ * When a single thread ends, only the account of the process's first thread has one.
  */
 static void test_exit_status(void **state)
 {
@@ -158,8 +158,8 @@ static void test_last_stack(void **state)
 }
 
 /*
- * When a thread ends, the program sends the waiting time that is in no record yet: for each site a
- * record with the sum. Such a record doesn't count as a wait.
+ * When a thread ends, the program sends the waiting time that is in no record yet: for each site
+ * (place in the program) a record with the sum. Such a record doesn't count as a wait.
  */
 static void test_owed(void **state)
 {
@@ -305,8 +305,8 @@ static void test_unwanted_found(void **state)
 }
 
 /*
- * Another CPU has changed the period after this CPU read its clock. So the time since the change
- * seems negative.
+ * Another CPU has changed wait_period_ns after this CPU read its clock. So the time since the
+ * change seems negative.
  */
 static void test_clock_behind(void **state)
 {
@@ -321,8 +321,8 @@ static void test_clock_behind(void **state)
 }
 
 /*
- * The period is changed early only if enough time was spent on stacks to compute how long the
- * period must be.
+ * wait_period_ns (the longer it is, the fewer stacks are taken) is changed early only if enough
+ * time was spent on stacks to compute how long the period must be.
  */
 static void test_period_changes(void **state)
 {
@@ -401,14 +401,14 @@ static void take_sent(struct told *ret)
 }
 
 /*
- * Takes stacks of waits of 1 ms, with the period @period. Their number must be what their chance of
- * being taken gives, and in all they must stand for all waits.
+ * Takes stacks of waits of 1 ms, with @period as wait_period_ns. Their number must be what their
+ * chance of being taken gives, and in all they must stand for all waits.
  */
 static void check_chance(uint64_t period)
 {
 	struct told told = {};
 
-	wait_adjusted_ns = shim.now_ns + (1ull << 60); /* keeps the period from being changed */
+	wait_adjusted_ns = shim.now_ns + (1ull << 60); /* keeps wait_period_ns unchanged */
 	wait_period_ns = period;
 	for (int i = 0; i < 500; i++) {
 		wait_for(MS);
@@ -444,7 +444,10 @@ static void test_long(void **state)
 		wait_for(MS);
 	while (entry()->times);
 	shim.n_sent = 0;
-	/* puts the mark so far away that the next wait's stack isn't chosen */
+	/*
+	 * puts .mark, at which a stack is taken, so far away that the next wait's stack isn't
+	 * chosen
+	 */
 	entry()->sites[entry()->site].mark = WAIT_STEP;
 	leave(SLEEPS);
 	assert_int_equal(entry()->times, 0);
@@ -478,8 +481,8 @@ static void test_long_chosen(void **state)
 }
 
 /*
- * If the chance that a wait's stack is taken is high, one wait may pass two marks, and counts
- * twice.
+ * Each wait advances .place by the chance that its stack is taken, and where .place passes .mark,
+ * the stack is taken. If the chance is high, one wait may pass two marks, and counts twice.
  */
 static void test_two_marks(void **state)
 {
@@ -500,7 +503,8 @@ static __u32 site_of(__s32 number, __u64 arg)
 }
 
 /*
- * Waits in the same system call belong to different sites if their descriptors or futexes differ.
+ * Waits in the same system call belong to different sites (places in the program) if their
+ * descriptors or futexes differ.
  */
 static void test_sites(void **state)
 {
@@ -609,7 +613,7 @@ static void test_added_too_late(void **state)
 
 /*
  * The program missed the end of a thread, and a new thread has its number. The old thread's waits
- * and account are sent, and the new thread gets none of that time.
+ * and account (its final sums) are sent, and the new thread gets none of that time.
  */
 static void test_number_again(void **state)
 {
@@ -1213,9 +1217,9 @@ static void test_noted_delay(void **state)
 }
 
 /*
- * User space has read that the thread waits. The thread's account begins with that wait, at the
- * recording's start. From then on, time in which the thread was ready or ran, or that was stolen,
- * isn't waiting.
+ * User space has read that the thread waits. The thread's account (the sums of its times) begins
+ * with that wait, at the recording's start. From then on, time in which the thread was ready or
+ * ran, or that was stolen, isn't waiting.
  */
 static void test_read_wait_counts(void **state)
 {
@@ -1288,7 +1292,10 @@ static void exec(__u32 before)
 	on_exec(ctx);
 }
 
-/* Returns the account that was sent for the process after @exec_id execs. */
+/*
+ * Returns the account (record of a thread's final sums) that was sent for the process after
+ * @exec_id execs.
+ */
 static const struct rec_account *account_of(__u32 exec_id)
 {
 	const struct rec_account *found = NULL;
@@ -1306,8 +1313,9 @@ static const struct rec_account *account_of(__u32 exec_id)
 }
 
 /*
- * execve() begins a new account for the thread. The account sent for the old image says how long,
- * up to the call, the thread was ready and waited, and how much time was stolen.
+ * execve() begins a new account (the sums of a thread's times) for the thread. The account sent for
+ * the old program says how long, up to the call, the thread was ready and waited, and how much time
+ * was stolen.
  */
 static void test_exec(void **state)
 {
@@ -1345,7 +1353,7 @@ static void test_exec(void **state)
 	assert_int_equal(account_of(1)->kernel_ns, 0);
 }
 
-/* Sums up all accounts that were sent. */
+/* Sums up all accounts (records of a thread's final sums) that were sent. */
 static struct rec_account all_accounts(void)
 {
 	struct rec_account all = {};
@@ -1372,8 +1380,9 @@ static void wait_and_be_ready(uint64_t ns, uint64_t ready)
 }
 
 /*
- * By execve(), a thread that isn't the process's first takes the first thread's number. Its old
- * entry is removed, whether or not it has left its CPU since. All its time counts once.
+ * By execve(), a thread that isn't the process's first takes the first thread's number. The entry
+ * under its old number is removed, whether or not the thread has left its CPU since. All its time
+ * counts once.
  */
 static void test_exec_elsewhere(void **state)
 {
@@ -1442,8 +1451,8 @@ static void test_first_ends_late(void **state)
 }
 
 /*
- * A process that isn't recorded gets no entry by execve(). The entries for the GILs of its former
- * program are removed.
+ * A process that isn't recorded gets no entry in the map of waits by execve(). The entries for the
+ * GILs of its former program are removed.
  */
 static void test_exec_alone(void **state)
 {
@@ -1560,7 +1569,7 @@ static void test_sample_says(void **state)
 	assert_int_equal(sample_taken()->ready_ns, 8 * MS);
 }
 
-/* A thread of an unknown process gets no entry when it is preempted. */
+/* A thread of an unknown process gets no entry in the map of waits when it is preempted. */
 static void test_preempted_stranger(void **state)
 {
 	__u32 tgid = TGID;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests three parts of the kernel side: when a process unmaps code, its mappings become stale;
- * absent memory is reported to user space, but not too often; sets remember which ids were sent.
+ * absent (unreadable) memory is reported to user space, but not too often; sets remember which ids
+ * were sent.
  */
 #include "kernel_shim.h"
 
@@ -176,7 +177,7 @@ static void test_quota(void **state)
 	assert_int_equal(n, ABSENT_BURST);
 }
 
-/* Absent memory isn't reported if the sample is complete without it. */
+/* Absent (unreadable) memory isn't reported if the sample is complete without it. */
 static void test_lacks(void **state)
 {
 	struct rec_sample rec = {.gil = GIL_HELD};
@@ -222,7 +223,7 @@ static void test_sent(void **state)
 	assert_false(code_seen(id[1]));
 	code_mark(id[1]);
 	assert_true(code_seen(id[1]));
-	sent_epoch++; /* in a new epoch, no id counts as sent */
+	sent_epoch++; /* user space begins a new epoch: no id counts as sent any more */
 	assert_false(code_seen(id[1]));
 	sent_epoch--;
 	assert_true(code_seen(id[1]));

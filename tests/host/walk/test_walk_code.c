@@ -166,8 +166,8 @@ static void slow(void)
 }
 
 /*
- * A deep stack of new functions is cut off, because it would take too long to prove all of their
- * code objects.
+ * A deep stack of new functions is cut off, because it would take too long to prove which code
+ * objects they run.
  */
 static void late(void)
 {
@@ -188,9 +188,9 @@ static void late(void)
 }
 
 /*
- * On a slow machine, a sample may prove only a few more functions after PROVE_LEAST frames. Each
- * function is proved once. So the stack of a deep recursion is whole: the frames after PROVE_LEAST
- * belong to few functions.
+ * On a slow machine, after PROVE_LEAST frames a sample may prove the identity of only a few more
+ * code objects. Each code object is proved once. So the stack of a deep recursion is whole: the
+ * frames after PROVE_LEAST belong to few functions.
  */
 static void late_recursion(void)
 {
@@ -212,8 +212,8 @@ static void late_recursion(void)
 }
 
 /*
- * In a recursion of several functions, each function is proved once in a sample, even if two of
- * them share a set of walk.seen.
+ * In a recursion of several functions, a sample proves only once which code object each of them
+ * runs, even if two of them share a set of walk.seen.
  */
 static void late_circle(void)
 {
@@ -266,7 +266,10 @@ static void many_bytes(void)
 	assert_int_equal(host.sent.n, 9);
 }
 
-/* The record contains the values that were put into the image, when src/python reads it. */
+/*
+ * When src/python reads the record, it finds the values that were put into the image (the simulated
+ * interpreter's memory).
+ */
 static void fields(void)
 {
 	static const uint8_t table[] = {6, 1, 8, 2, 10, 0};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests the walkers on memory images of interpreters: whole stacks in every version, with known
- * frames. Failures are tested in test_walk_outcome.c, records in test_walk_code.c.
+ * Tests the walkers, which find a thread's Python frames, on memory images of interpreters: whole
+ * stacks in every version, with known frames. Failures are tested in test_walk_outcome.c, records
+ * in test_walk_code.c.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_chain.h"
@@ -87,8 +88,8 @@ static void too_deep(void)
 }
 
 /*
- * Each function calls the next one through sorted(key=f), so that from 3.12 on there is a shim for
- * each frame.
+ * Each function calls the next one through sorted(key=f), so that from 3.12 on there is a shim (a
+ * frame of the evaluation loop itself) for each frame.
  */
 static void all_from_c(size_t n, enum walk_outcome outcome)
 {
@@ -231,7 +232,10 @@ static void ids_of_contents(void)
 
 #define NEIGHBOURS 60
 
-/* Returns the check of the code object at @code, walked as the only frame of a stack. */
+/*
+ * Returns the check (identifying value) of the code object at @code, which the only frame of a
+ * stack runs.
+ */
 static uint64_t check_alone(uint64_t code)
 {
 	start();
@@ -261,8 +265,8 @@ static void make_neighbours(uint64_t *code)
 }
 
 /*
- * Up to 3.10, several neighbouring code objects are read at once. Their checks are those that
- * reading each alone gives.
+ * Up to 3.10, several neighbouring code objects are read at once. Their checks (identifying values)
+ * are those that reading each alone gives.
  */
 static void neighbours(void)
 {

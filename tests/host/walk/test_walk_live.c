@@ -2,8 +2,8 @@
 /*
  * Tests the walkers on live interpreters, which are read with process_vm_readv(). For two blocked
  * threads of every installed interpreter, the walk must find the stack that stack.py has printed.
- * If every Nth read fails, the walk must find the innermost part of that stack, and name an
- * outcome.
+ * If every Nth read fails, the walk must find the innermost part of that stack, and give an outcome
+ * that says why the rest is missing.
  */
 #include "walk_live.h"
 

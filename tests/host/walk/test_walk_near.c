@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Code objects, names and line tables that are close to each other in memory are read together
- * (bpf/python/near.bpf.h). The test makes random heaps with missing pages and failing reads. Each
- * check must be the one that user space computes by reading each object alone
- * (src/python/code/code_fill.c).
+ * (bpf/python/near.bpf.h). The test makes random heaps with missing pages and failing reads. The
+ * check of each code object (a 64-bit value that identifies it) must be the one that user space
+ * computes by reading each object alone (src/python/code/code_fill.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -175,7 +175,10 @@ static size_t make_heap(uint64_t code[CODES])
 	return n;
 }
 
-/* Returns the check that user space computes for the code object at @addr; 0: it can't be read. */
+/*
+ * Returns the check (identifying value) that user space computes for the code object at @addr; 0:
+ * it can't be read.
+ */
 static uint64_t user_check(uint64_t addr)
 {
 	_cleanup_(cleanup_py_code) struct py_code *code = NULL;

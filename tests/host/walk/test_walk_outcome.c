@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests failures of a walk: every outcome that the walkers can give, in every version that can give
- * it. Whatever fails, the frames are the innermost part of the true stack, even if other walks
- * interrupt the walk (walk_nested.h).
+ * Tests failures of a walk (finding a thread's Python frames): every outcome that the walkers can
+ * give, in every version that can give it. Whatever fails, the frames are the innermost part of the
+ * true stack, even if other walks interrupt the walk (walk_nested.h).
  *
  * Three outcomes aren't tested, because the walkers don't give them: PENDING and UNSUPPORTED follow
  * from the process's state (bpf/capture.bpf.h); STACK_LOST means that src/collect missed the record
@@ -29,7 +29,10 @@ static struct plan plan;
 static struct expected expected;
 static bool reached[WALK_OUTCOME_MAX];
 
-/* Builds a stack of FRAMES frames in two evaluation loops. `expected` gets the true checks. */
+/*
+ * Builds a stack of FRAMES frames in two evaluation loops. `expected` gets the true checks, which
+ * identify the code objects.
+ */
 static void build(void)
 {
 	uint64_t code[3];
@@ -359,8 +362,8 @@ static void no_frames(void)
 }
 
 /*
- * Checks what a walk gives if frame @i can't be read. In 3.11 and 3.12, the innermost loop's frames
- * can't be proved without that frame, so none of them is shown.
+ * Checks what a walk gives if frame @i can't be read. In 3.11 and 3.12, the walk can't prove
+ * without that frame that the innermost loop's frames run, so it shows none of them.
  */
 static void assert_broken(enum walk_outcome outcome, size_t i)
 {
@@ -401,7 +404,10 @@ static void code_missing(void)
 	}
 }
 
-/* Before 3.12, a code object is proved by its texts, so these must be readable. */
+/*
+ * Before 3.12, only a code object's texts (name, file and so on) prove which one it is, so these
+ * must be readable.
+ */
 static void texts_missing(void)
 {
 	const struct py_layout *l = image.l;
@@ -440,8 +446,8 @@ static void circles(void)
 }
 
 /*
- * The chain is a circle of shims. Shims don't count as frames, so the limit on frames doesn't end
- * the walk.
+ * The chain of frames is a circle of shims (frames of evaluation loops themselves). Shims don't
+ * count as frames, so the limit on frames doesn't end the walk.
  */
 static void circle_of_shims(void)
 {
@@ -547,7 +553,7 @@ static void resume(size_t i)
 
 /*
  * Builds the stack of build() with one more frame. 3.12: a walk first learns how far a loop's shim
- * is from its _PyCFrame.
+ * (its own frame) is from its _PyCFrame.
  */
 static void build_more(enum link link, int lasti)
 {
@@ -608,7 +614,10 @@ static void entered_just_now(void)
 	for (int kind = 0; kind < 4; kind++) {
 		bool generator = kind & 1;
 
-		/* forgets what was learnt about shims, as for another build of Python */
+		/*
+		 * forgets what was learnt about shims (loops' own frames), as for another build of
+		 * Python
+		 */
 		memset(host.w->shims, 0, sizeof(host.w->shims));
 		image.shim = kind & 2 ? 112 : -112;
 		build_more(generator ? RESUMED_FROM_C : FROM_C, generator ? 4 : -2);
@@ -642,7 +651,8 @@ static void entered_just_now(void)
 }
 
 /*
- * 3.12: the shim of an earlier loop is left in memory, and leads to a frame of a loop further out.
+ * 3.12: the shim (own frame) of an earlier evaluation loop is left in memory, and leads to a frame
+ * of a loop further out.
  */
 static void shim_left_over(void)
 {
@@ -895,7 +905,7 @@ static void called_just_now(void)
 		if (l->frame_is_entry) {
 			assert_outcome(WALK_OK, 4);
 		} else {
-			/* the frame's caller is its shim */
+			/* the frame's caller is the evaluation loop's own frame (shim) */
 			expected.frame[0].flags = FRAME_ENTRY;
 			assert_outcome(WALK_FRAME_TORN, 1);
 		}
@@ -1007,7 +1017,10 @@ static void switching(void)
 	assert_outcome(WALK_OK, 5);
 }
 
-/* Checks that the walk gives the innermost part of the true stack, with the true checks. */
+/*
+ * Checks that the walk gives the innermost part of the true stack, with the true checks of its code
+ * objects.
+ */
 static void assert_part(void)
 {
 	assert_true(host.w->n <= FRAMES);

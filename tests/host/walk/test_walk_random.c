@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes 300,000 walks over images with hostile words in them (walk_random.h), and a walk over the
- * most expensive target possible. KRAIT_WALKS sets the number of walks, KRAIT_SEED repeats a run.
+ * Looks 300,000 times for Python frames (a walk) in memory images with hostile words in them
+ * (walk_random.h), and once in the most expensive image possible. KRAIT_WALKS sets the number of
+ * walks, KRAIT_SEED repeats a run.
  */
 /* Include this before cmocka.h, which defines fail as a macro. */
 #include "walk_random.h"

@@ -127,8 +127,8 @@ static inline uint64_t put_shim(uint64_t f, uint64_t back)
 }
 
 /*
- * Makes a shim's _PyInterpreterFrame: FRAME_OWNED_BY_CSTACK (3.12), FRAME_OWNED_BY_INTERPRETER
- * (3.14).
+ * Makes the _PyInterpreterFrame of a shim (an evaluation loop's own frame): FRAME_OWNED_BY_CSTACK
+ * (3.12), FRAME_OWNED_BY_INTERPRETER (3.14).
  */
 static inline uint64_t chain_shim(uint64_t back)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The BPF walkers, compiled for the host. The functions with which they read and send
- * (bpf/state.bpf.h, bpf/send.bpf.h) are defined here: they read pages in this process's memory, or
- * a live process. Reads can be made to fail. The destination of each read must be within one known
- * buffer. Each buffer is allocated separately, so that ASan notices writes past its end.
+ * The BPF walkers, which find a thread's frames, compiled for the host. The functions with which
+ * they read and send (bpf/state.bpf.h, bpf/send.bpf.h) are defined here: they read pages in this
+ * process's memory, or a live process. Reads can be made to fail. The destination of each read must
+ * be within one known buffer. Each buffer is allocated separately, so that ASan notices writes past
+ * its end.
  */
 #ifndef TESTS_HOST_WALK_WALK_HOST_H
 #define TESTS_HOST_WALK_WALK_HOST_H

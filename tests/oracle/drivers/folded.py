@@ -16,8 +16,8 @@ COLONS = re.compile(r"^(.*):([^:]*):(\d+)$")
 
 
 def location(text):
-    """Returns the frame in @text as a location, or a mark for an unknown frame; None if @text is
-    neither."""
+    """Returns the frame in @text as a location, also if @text stands for an unknown frame; None if
+    @text is neither."""
     found = SPACED.match(text)
     if found:
         return driver.frame(found.group(1), found.group(2), int(found.group(3)))

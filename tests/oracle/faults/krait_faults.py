@@ -39,7 +39,8 @@ FAULTS = {
     # makes krait compare a number that many code objects have in common, instead of a code object's
     # own version
     "code_version=code_firstlineno": ("churn", (3, 12), None),
-    "codes_made=interp_head": ("churn", (3, 12), None),  # makes their count look constant
+    # makes the count of code objects look constant
+    "codes_made=interp_head": ("churn", (3, 12), None),
     "str_length+8": ("chains", None, None),
     "str_ascii+8": ("chains", (3, 6), None),
     "str_ascii-8": ("chains", (3, 6), None),

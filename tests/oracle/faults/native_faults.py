@@ -163,7 +163,8 @@ def groups_shifted(known):
 
 
 def natives_dropped(known):
-    """Fault: all native frames between two groups of Python frames are missing, without a mark."""
+    """Fault: all native frames between two groups of Python frames are missing, and no mark says
+    so."""
     fit = [(a, b) for a, b in zip(known.groups(), known.groups()[1:])
            if any(known.stack[i].kind == "native" and i in known.at for i in range(a[1], b[0]))]
     if not fit:
@@ -173,13 +174,15 @@ def natives_dropped(known):
 
 
 def start_dropped(known):
-    """Fault: the frames outside of the outermost Python frame are missing, without a mark."""
+    """Fault: the frames further out than the outermost Python frame are missing, and no mark says
+    so."""
     first = next(i for i, loc in enumerate(known.stack) if loc.kind == "python")
     return known.stack[first:] if first else None
 
 
 def outer_dropped(known):
-    """Fault: an outer part of the stack is missing, with the Python frames in it, without a mark.
+    """Fault: an outer part of the stack is missing, with the Python frames in it, and no mark says
+    so.
     """
     groups = known.groups()
     if len(groups) < 3:
@@ -211,14 +214,16 @@ def repeated(known):
 
 
 def marked_and_swapped(known):
-    """Fault: in a stack with a mark, two frames inside of the mark change places. The mark excuses
-    only missing frames, so the judge must find this."""
+    """Fault: in a stack with a mark (a frame that says that others are missing), two frames further
+    in than the mark change places. The mark excuses only missing frames, so the judge must find
+    this."""
     out = native_swapped(known)
     return out and [MARK] + out
 
 
 def marked_and_dropped(known):
-    """Fault: a Python frame outside of a mark is missing."""
+    """Fault: a Python frame is missing that is further out than a mark (a frame that says that
+    native frames are missing)."""
     n = known.some(lambda n: n > 4 and known.kind(n) == "python" and n < len(known.at) - 3)
     if not n:
         return None
@@ -245,12 +250,13 @@ LACKS = {"by_threads": {start_inside},
 
 
 def harmless(stack, whole):
-    """Not a fault: the native frames outside of a mark are missing, and the rest is right."""
+    """Not a fault: the native frames further out than a mark are missing, as the mark says, and the
+    rest is right."""
     known = Known(stack, whole, random.Random(len(stack)))
     groups = known.groups()
     if len(groups) < 3:
         return None
-    # If it is the outermost group, the mark becomes the stack's root.
+    # If it is the outermost group, the mark becomes the stack's outermost frame.
     cut = known.rng.choice(groups)[0]
     return [loc for loc in stack[:cut] if loc.kind == "python"] + [MARK] + stack[cut:]
 
@@ -316,7 +322,7 @@ def main():
     rows = native.rows(options)
     if not options.only:
         # krait finds the native frame to which a group of Python frames belongs in three ways: by
-        # counting, by _PyCFrame, and by shim. These versions need all three.
+        # counting, by _PyCFrame, and by the loop's own frame (shim). These versions need all three.
         wanted = {(3, 9), (3, 11), (3, 12), max(r.version[:2] for r in rows)}
         rows = [r for r in rows if r.version[:2] in wanted]
     good = True

@@ -64,8 +64,8 @@ def lost(stack, *names):
 
 
 def broken(stack, name):
-    """Returns @stack (root first) as if unwinding had ended at frame @name: a mark is its caller,
-    and the native frames further out are missing."""
+    """Returns @stack (root first) as if unwinding had ended at frame @name: its caller is a mark,
+    which says that the native frames further out are missing."""
     i = at(stack, name)
     return [loc for loc in stack[:i] if loc.kind != "native"] + [BROKEN] + stack[i:]
 

@@ -184,7 +184,7 @@ def waiting_taken_for_idle(all_, _window):
     return all_
 
 
-# Faults in which stacks are captured, and how often.
+# Faults in the choice of the stacks that are captured, and in how often they are.
 
 def of_captures(function):
     function.of_captures = True

@@ -273,7 +273,7 @@ class Contracted(Truth):
         own = [any(c["file"].startswith(p) for p in data["own"]) for c in codes]
         merged, mapped, mapped_call, out = {}, [0], {}, [[0, 0, 0, None]]
         for parent, line, column, code_id in nodes[1:]:
-            # The call counts as made where the innermost frame of the target's own makes its call.
+            # The call counts as made where the innermost of the target's own frames makes its call.
             if parent and not own[nodes[parent][3]]:
                 line, column = mapped_call[parent]
             key = (mapped[parent], line, column, code_id)

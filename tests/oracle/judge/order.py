@@ -3,8 +3,8 @@
 these frames have called each other in this order?
 
 If a mark says that native frames are missing, the Python frames must still be in order, and so must
-all frames inside of the mark. verdict() makes a Report from a profile and a graph, and has no other
-effect."""
+all frames further in than the mark. verdict() makes a Report from a profile and a graph, and has no
+other effect."""
 import collections
 import json
 import os
@@ -93,9 +93,9 @@ class State(object):
 class Checker(object):
     """Judges stacks by the graph of a program.
 
-    symbols: the interpreter has names for its own functions. full: recorded with --native=full, not
-    leaf. machinery: recorded with --interpreter-frames. each: each Python frame has an evaluation
-    loop of its own (up to 3.10).
+    symbols: the interpreter has names for its own functions. full: recorded with --native=full,
+    else with --native=leaf. machinery: recorded with --interpreter-frames. each: each Python frame
+    has an evaluation loop of its own (up to 3.10).
 
     States are kept, and so are the steps between them, for single locations (of one profile) and
     for whole parts of a stack, because deep stacks differ only at their ends."""

@@ -119,7 +119,7 @@ class Thread(object):
         return self.waits[before]
 
     def by_place(self, window):
-        """Returns {place: for how long the thread waited there in the window}."""
+        """Returns {place in the program: for how long the thread waited there in the window}."""
         out = collections.Counter()
         for wait in self.waits:
             place = self.log.place(self.stacks[wait.stack])
