@@ -25,7 +25,7 @@ static bool saw_end;
 
 static void saw_exit(void *ctx, uint32_t tgid, uint32_t tid, uint64_t time_ns)
 {
-	/* a record counts as unread until it has been handed over */
+	/* a record counts as unread until the reader has got it */
 	if (tid == tgid)
 		assert_true(sideband_has_more(band, tgid));
 	saw_end |= tgid == child;

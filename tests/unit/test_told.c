@@ -21,21 +21,23 @@
 #include "collect/space/space.h"
 #include "proc/read/maps.h"
 
-#define EXEC_NS 1000u	 /* the time of the child's exec, by the side band */
+#define EXEC_NS 1000u	 /* time of the child's exec, as perf's side band has it */
 #define MET_NS	2000u	 /* the time at which the kernel program first saw the child */
 #define MOVED	0x10000u /* an address below all of the child's mappings */
 
 /* how often the child has unmapped code, as the kernel program counts it */
 static uint64_t n_unmaps;
 static bool places; /* makes the child map something while the kernel programs are given mappings */
-/* adds a record of the child to the side band while krait gives mappings to the kernel programs */
+/*
+ * adds a record of the child to perf's side band while krait gives mappings to the kernel programs
+ */
 static bool tells;
 /*
  * the count of unmappings up to which the mappings are valid that krait gave to the kernel programs
  */
 static uint64_t n_allowed;
-static bool untold;  /* the side band has a record of the child that krait hasn't read */
-static int n_asked;  /* how often krait asked whether the side band has an unread record */
+static bool untold;  /* perf's side band has a record of the child that krait hasn't read */
+static int n_asked;  /* how often krait asked whether perf's side band has an unread record */
 static size_t n_set; /* how many mappings krait last gave to the kernel programs */
 /* start and end of the first of the mappings that krait last gave to the kernel programs */
 static uint64_t first_set[2];
@@ -172,8 +174,8 @@ static int set_up(void **state, bool sees_unmaps)
 	f->child = start_child();
 	read_own_maps(f);
 	/*
-	 * the side band has reported nothing of the child's program, so krait reads its mappings,
-	 * and knows its files from then on
+	 * perf's side band has reported nothing of the child's program, so krait reads its
+	 * mappings, and knows its files from then on
 	 */
 	hand_over(f, record_of(f, 1, 600));
 	assert_int_equal(n_set, f->maps.list.n);
@@ -217,7 +219,7 @@ static void tell(struct fixture *f, const struct mapping *m, uint64_t time_ns)
 }
 
 /*
- * Makes the side band report an exec and all mappings after it. The first mapping has a wrong
+ * Makes perf's side band report an exec and all mappings after it. The first mapping has a wrong
  * address, and is @more bytes too long.
  */
 static void tell_all(struct fixture *f, uint64_t more)
@@ -333,7 +335,7 @@ static void test_nothing_known(void **state)
 	expect_first_at(f, MOVED);
 }
 
-/* The child has less code mapped than the side band reported, so something was unmapped. */
+/* The child has less code mapped than perf's side band reported, so something was unmapped. */
 static void test_other_size(void **state)
 {
 	struct fixture *f = *state;
@@ -341,13 +343,13 @@ static void test_other_size(void **state)
 	tell_all(f, 4096);
 	expect_read(f);
 	assert_int_equal(n_asked, 1);
-	/* krait doesn't ask the side band a second time */
+	/* krait doesn't ask perf's side band a second time */
 	read_again(f, SPACE_GROWN);
 	expect_first_at(f, f->maps.list.v[0].start);
 	assert_int_equal(n_asked, 1);
 }
 
-/* The side band has a record of the child that krait hasn't read. */
+/* perf's side band has a record of the child that krait hasn't read. */
 static void test_untold(void **state)
 {
 	struct fixture *f = *state;
@@ -409,7 +411,7 @@ static void test_events_lost(void **state)
 	expect_read(f);
 }
 
-/* The side band doesn't report that code without a file was moved, so krait reads /proc. */
+/* perf's side band doesn't report that code without a file was moved, so krait reads /proc. */
 static void test_anonymous(void **state)
 {
 	struct fixture *f = *state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A trigger pins the minute before and the minute after its condition is met. If the condition is
- * met again within that time, the pin gets longer. The test reads the pins from the pipe to the
- * writer. It makes up the times.
+ * A trigger pins (keeps in the agent's store) the minute before and the minute after its condition
+ * is met. If the condition is met again within that time, the pin gets longer. The test reads the
+ * pins from the pipe to the writer. It makes up the times.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static void expect_none(void)
 	assert_false(next_pin(&p));
 }
 
-/* Each mark that a user sets gets a pin of its own. */
+/* Each moment that a user marks gets a pinned window of its own. */
 static void test_mark(void **state)
 {
 	assert_false(turn(1));

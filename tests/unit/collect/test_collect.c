@@ -439,9 +439,9 @@ static void test_ready_too_long(void **state)
 }
 
 /*
- * The account of a thread (a record of its final sums) comes some time after the exec that the side
- * band reported. By then krait may have forgotten the program that ran before the exec: no time is
- * counted twice.
+ * The account of a thread (a record of its final sums) comes some time after the exec that perf's
+ * side band reported. By then krait may have forgotten the program that ran before the exec: no
+ * time is counted twice.
  */
 static void test_account_after_exec(void **state)
 {
@@ -851,7 +851,7 @@ static void test_count_of_codes(void **state)
 }
 
 /*
- * A record of the side band says that a process ended. krait knows that the process has ended in
+ * A record of perf's side band says that a process ended. krait knows that the process has ended in
  * two cases: the record is read after all samples of the process (test_end_told_early()), or a
  * sample is later than the record (test_sampled_after_end()).
  */
@@ -1307,7 +1307,7 @@ static void send_thread(struct fixture *f, uint32_t tid, uint64_t time_ns)
 	send_thread_as(f, REC_SAMPLE, tid, time_ns);
 }
 
-/* Ends a window and returns its profile, as session_window() does. */
+/* Ends a window of the recording and returns its profile, as session_window() does. */
 static struct profile *cut(struct fixture *f)
 {
 	struct profile *window = NULL;
@@ -1338,8 +1338,9 @@ static void expect_window(struct profile *window, const char *leaf, const char *
 }
 
 /*
- * After a window is cut, the next window has samples whose stacks couldn't be named before the cut,
- * and new samples of stacks that were sent before it.
+ * After a window (a part of the recording with a profile of its own) is cut, the next window has
+ * samples whose stacks couldn't be named before the cut, and new samples of stacks that were sent
+ * before it.
  */
 static void test_windows(void **state)
 {
@@ -1367,7 +1368,10 @@ static void test_windows(void **state)
 	expect_window(third, "leaf", "root");
 }
 
-/* A label set whose samples all came before the cut isn't carried over into the next window. */
+/*
+ * A label set whose samples all came before a window was cut isn't carried over into the next
+ * window's profile.
+ */
 static void test_windows_carry(void **state)
 {
 	struct fixture *f = *state;
@@ -1384,7 +1388,10 @@ static void test_windows_carry(void **state)
 	profile_free(window);
 }
 
-/* If there is no memory for a new id while a window is cut, the profile stays as it was. */
+/*
+ * If there is no memory for a new id while a window is cut (what was recorded so far is taken as a
+ * profile), the profile stays as it was.
+ */
 static void test_window_undone(void **state)
 {
 	struct fixture *f = *state;
@@ -1404,8 +1411,8 @@ static void test_window_undone(void **state)
 }
 
 /*
- * Cutting a window gives names to the threads of a new process. The CPU time that krait uses after
- * the cut isn't charged to that process's user.
+ * Cutting a window (taking what was recorded so far as a profile) gives names to the threads of a
+ * new process. The CPU time that krait uses after the cut isn't charged to that process's user.
  */
 static void test_window_cost(void **state)
 {
@@ -1463,8 +1470,8 @@ static void *run_briefly(void *go)
 }
 
 /*
- * collect_ask() reads the name of a thread of a Python process. When the thread's sample is handed
- * on, the thread has ended.
+ * collect_ask() reads the name of a thread of a Python process. When the thread's sample joins the
+ * profile, the thread has ended.
  */
 static void test_name_of_brief_thread(void **state)
 {
@@ -1508,7 +1515,7 @@ static void test_tid_again(void **state)
 	collect_exit(f->collect, key.tgid, 7, 2600);
 	send_thread(f, 7, 2550);
 	assert_int_equal(flushed(f, false).threads, 1);
-	/* a sample may still come after the side band's record of the thread's end */
+	/* a sample may still come after the thread's end was reported by perf's side band */
 	send_thread_as(f, REC_SAMPLE_END, 7, 2640);
 	assert_int_equal(flushed(f, false).threads, 1);
 	send_thread(f, 7, 2650);
@@ -1546,8 +1553,8 @@ static void test_tid_again_late(void **state)
 }
 
 /*
- * The only sample of a thread is taken in do_exit(), and read after the side band's record of the
- * thread's end. krait knows that the thread has ended, and forgets it.
+ * The only sample of a thread is taken in do_exit(), and read after perf's side band has reported
+ * the thread's end. krait knows that the thread has ended, and forgets it.
  */
 static void test_end_alone(void **state)
 {
@@ -1565,8 +1572,8 @@ static void test_end_alone(void **state)
 }
 
 /*
- * Three threads with the same id begin and end between two readings of the side band. Each of them
- * counts as a thread.
+ * Three threads with the same id begin and end between two readings of perf's side band. Each of
+ * them counts as a thread.
  */
 static void test_tid_again_soon(void **state)
 {
@@ -1588,8 +1595,8 @@ static void test_tid_again_soon(void **state)
 }
 
 /*
- * When the side band reports an exec, the program that the process ran before is over. Samples of
- * the new program may be read before that report, and stay valid.
+ * When perf's side band reports an exec, the program that the process ran before is over. Samples
+ * of the new program may be read before that report, and stay valid.
  */
 static void test_exec(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stacks with code made at run time: what krait remembers of them. Also: which processes' mappings
- * krait reads again after it lost events of the side band.
+ * krait reads again after it lost events of perf's side band.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +69,7 @@ static void test_outcome_of_the_plain_stack(void **state)
 }
 
 /*
- * If events of the side band were lost, krait doesn't know which memory became executable
+ * If events of perf's side band were lost, krait doesn't know which memory became executable
  * meanwhile. So it reads the mappings again of processes with code made at run time, and of no
  * others.
  */

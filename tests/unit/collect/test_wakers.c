@@ -243,7 +243,10 @@ static void test_other_waits(void **state)
 	assert_int_equal(s.of[LOCK_BLAME], 0);
 }
 
-/* The stacks of the waiter and of the waker come in any order, with other samples in between. */
+/*
+ * The stacks of the waiter and of the waker (which ended the wait) come in any order, with other
+ * samples in between.
+ */
 static void test_late_stacks(void **state)
 {
 	struct fixture *f = *state;
@@ -295,8 +298,8 @@ static void test_forgotten_waiter(void **state)
 }
 
 /*
- * A record without a waker: it is too short, or says that there is no waker, or names an impossible
- * one.
+ * A record that names no thread that ended the wait (waker): it is too short, or says that there is
+ * no waker, or names an impossible one.
  */
 static void test_no_waker(void **state)
 {
@@ -318,7 +321,10 @@ static void test_no_waker(void **state)
 	assert_int_equal(s.of[LOCK_BLAME], 0);
 }
 
-/* If krait never learns what the waker's process is, the wait is shown without the waker. */
+/*
+ * If krait never learns to which process the waker (the thread that ended the wait) belongs, the
+ * wait is shown without it.
+ */
 static void test_unknown_process(void **state)
 {
 	struct fixture *f = *state;

@@ -2,7 +2,7 @@
 /*
  * Tests `krait dump` with made-up texts and files: what it reads from texts of /proc, which waits
  * it tells from system calls and kernel functions, which source lines it shows. Also checks that
- * its unwind tables equal the rows that they were made of.
+ * its unwind tables equal the unwind rows that they were made of.
  */
 #include <grp.h>
 #include <limits.h>
@@ -167,8 +167,8 @@ static void test_io(void **state)
 }
 
 /*
- * Returns the value that the table has for offset @key: that of the last row that begins at or
- * before @key.
+ * Returns the value that the unwind table has for code offset @key: that of the last row that
+ * begins at or before @key.
  */
 static uint32_t look_up(const struct store *s, uint32_t table, uint32_t key)
 {
@@ -202,7 +202,7 @@ static void test_store(void **state)
 	assert_int_equal(store_fill(&s, first, &rows, NULL, 0), 0);
 	assert_int_equal(store_fill(&s, table, &rows, &eval, 1), 0);
 	assert_int_equal(s.tables.v[table].depth, 2);
-	/* no rule holds before the first row */
+	/* no unwind rule holds before the first row */
 	assert_int_equal(s.rules.v[look_up(&s, table, 15) & UNWIND_RULE_MASK].cfa, UNWIND_UNKNOWN);
 	for (uint32_t i = 1; i < 2000; i++) {
 		uint32_t value = look_up(&s, table, 16 * i + 7);

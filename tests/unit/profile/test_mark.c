@@ -45,7 +45,7 @@ static void test_added(void **state)
  */
 static void test_others(void **state)
 {
-	assert_mark("[no Python: it starts]", true); /* an older krait wrote this mark */
+	assert_mark("[no Python: it starts]", true); /* an older krait wrote this text */
 	assert_mark("[truncated", false);
 	assert_mark("[truncated]x", false);
 	assert_mark("[truncated]x]", false);
@@ -58,8 +58,8 @@ static void test_others(void **state)
 }
 
 /*
- * Checks that each kind of mark has its own words, and a sentence for the manual page that explains
- * it.
+ * Checks that each kind of mark (frame in brackets) has its own words, and a sentence for the
+ * manual page that explains it.
  */
 static void assert_sentences(const struct mark_words *rows, size_t n)
 {

@@ -243,7 +243,7 @@ static void test_in_use_stays(void **state)
 
 /*
  * Mappings may use chunks that files may not use. When these chunks are used up as well, a table
- * that wasn't used for long is given up.
+ * that wasn't used for long is given up (freed).
  */
 static void test_mappings(void **state)
 {
@@ -360,7 +360,7 @@ static void test_round(void **state)
 
 /*
  * Twenty tables with equal rows share the memory of one. The memory stays until all of them are
- * freed, or given up because none was used for long.
+ * freed, or until it is taken back because none was used for long.
  */
 static void test_copies(void **state)
 {
@@ -386,7 +386,7 @@ static void test_copies(void **state)
 	assert_int_equal(fill_like(t[0], 1, SMALL), 0);
 	looked_into(t[19], UNWIND_KEEP_SECONDS + 5);
 	t[1] = new_table();
-	/* t[0] was used lately, so it isn't given up */
+	/* t[0] was used lately, so it isn't given up for lack of room */
 	assert_int_equal(fill_like(t[1], 3, 2 * SMALL), -ENOSPC);
 	check_like(t[19], 1, SMALL);
 	looked_into(t[0], UNWIND_KEEP_SECONDS + 5);
@@ -445,7 +445,7 @@ static void test_beside(void **state)
 struct watched {
 	uint32_t table;
 	atomic_bool over;
-	unsigned empty; /* how often the table was seen without rows */
+	unsigned empty; /* how often the table was seen without unwind rows */
 };
 
 static void *watch(void *arg)

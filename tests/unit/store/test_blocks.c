@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Sealed segments: a block of samples for each service, and names that the blocks share. Also
- * stores with segments of format 1, and of format 2.
+ * Sealed segments of the agent's store: a block of samples for each service, and names that the
+ * blocks share. Also stores with segments of format 1, and of format 2.
  */
 #include "store_writer.h"
 

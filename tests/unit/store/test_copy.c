@@ -55,7 +55,10 @@ static void write_part(struct writer *w, int64_t from)
 	write_frame(w);
 }
 
-/* Writes segments, and seals the first three of them. */
+/*
+ * Writes segments (series of frames), and seals the first three of them: turns their frames into
+ * blocks.
+ */
 static void write_segments(struct writer *w)
 {
 	begin(w, 5);

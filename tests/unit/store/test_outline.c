@@ -16,8 +16,8 @@
 #define STEP_NS	 (600ll * 1000000000)
 
 /*
- * Makes a stack of a tree with few functions, so that windows share many paths, but not all. A
- * function occurs on several lines.
+ * Makes a stack of a tree with few functions, so that windows of time share many paths (stacks of
+ * functions), but not all. A function occurs on several lines.
  */
 static uint32_t branching_stack(struct writer *w)
 {
@@ -360,8 +360,8 @@ static void count_warnings(enum log_level level, const char *text)
 }
 
 /*
- * Windows whose blocks are all damaged get no rows in the coarser tiers. krait reads them, and
- * warns of them, only once.
+ * Windows of time whose blocks are all damaged get no rows in the coarser tiers. krait reads them,
+ * and warns of them, only once.
  */
 static void test_damaged_windows(void **state)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Samples of pinned windows stay when others of the same age are removed, as far as the store's
- * limit allows. Words of a pin, which any user may choose, are only ever used as text.
+ * Samples of pinned windows (times to be kept) stay when others of the same age are removed, as far
+ * as the store's limit allows. Words of a pin, which any user may choose, are only ever used as
+ * text.
  */
 #include "store_writer.h"
 
@@ -183,7 +184,10 @@ static void test_cap(void **state)
 	end(&w);
 }
 
-/* The number of a pin is never used again, counters never fall, and there are at most 100 pins. */
+/*
+ * The number of a pin (a window to be kept) is never used again, counters never fall, and there are
+ * at most 100 pins.
+ */
 static void test_numbers(void **state)
 {
 	_cleanup_(pins_fini) struct pins pins = {}, again = {};
@@ -323,7 +327,10 @@ static void test_damaged(void **state)
 	end(&w);
 }
 
-/* Sends a mark from another process, while this process takes it as the agent does. */
+/*
+ * Marks the present moment from another process, while this process takes the mark as the agent
+ * does.
+ */
 static void expect_marked(struct writer *w, int fd)
 {
 	char words[PIN_WORDS_BYTES];

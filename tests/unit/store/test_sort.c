@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sorts rows as the C library's sort does. Rows with the same key keep their order. */
+/* Sorts the store's rows as the C library's sort does. Rows with the same key keep their order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

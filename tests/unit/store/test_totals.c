@@ -64,7 +64,10 @@ static void expect(const struct truth *t)
 	store_close(s);
 }
 
-/* The sums are the same before and after sealing, and after the segments are removed. */
+/*
+ * The sums are the same before and after segments are sealed (their frames turned into blocks), and
+ * after they are removed.
+ */
 static void test_sums(void **state)
 {
 	static const char *const functions[] = {NAMED};

@@ -87,7 +87,7 @@ static void test_cython(void **state)
 	expect("__pyx_f_3pkg_5lo_op_plain", "pkg.lo_op.plain", LANGUAGE_C);
 	/*
 	 * names that stay mangled: a function that is either the first one of a class or the sixth
-	 * one of another scope, a generator's body, a lambda, and nonsense
+	 * one of another scope, the code of a generator, a lambda, and nonsense
 	 */
 	for (const char *const *s =
 		     (const char *const[]){

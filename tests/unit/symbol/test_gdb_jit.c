@@ -227,7 +227,7 @@ static int join_rows(const struct gdb_jit *j, const struct unwind_place *places,
 	return unwind_rows_join(all->v, all->n, places, n, ret);
 }
 
-/* Object a has .eh_frame. Object b has none, so its rows come from its instructions. */
+/* Object a has .eh_frame. Object b has none, so its unwind rows come from its instructions. */
 static void test_rows(void **state)
 {
 	const struct unwind_place places[] = {{A_AT, A_AT + PAGE, PAGE},
@@ -251,12 +251,12 @@ static void test_rows(void **state)
 #endif
 	assert_int_equal(unwind_rows_find(&rows, 2 * PAGE - 1)->cfa, UNWIND_UNKNOWN);
 	unwind_rows_fini(&rows);
-	/* code outside of all places, or only partly in one of them, gets no rows */
+	/* code outside of all of `places`, or only partly in one of them, gets no unwind rows */
 	assert_int_equal(join_rows(j, places + 1, 1, &rows), 0);
 	assert_null(unwind_rows_fde(&rows, PAGE));
 	unwind_rows_fini(&rows);
 	gdb_jit_free(j);
-	/* code that two objects claim gets no rows */
+	/* code that two objects claim gets no unwind rows */
 	put_file(1, 'b', A_AT + 1);
 	assert_int_equal(read_list(&j), 0);
 	assert_int_equal(join_rows(j, places, 2, &rows), 0);

@@ -73,8 +73,8 @@ static void is_nothing(const uint8_t *bytes, size_t n, const char *program, size
 }
 
 /*
- * Changes one byte, after which the code must have no rows. Each case: the old byte, its offset,
- * the new byte.
+ * Changes one byte, after which the code must have no unwind rows. Each case: the old byte, its
+ * offset, the new byte.
  */
 static void test_others(void **state)
 {

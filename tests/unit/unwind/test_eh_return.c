@@ -146,7 +146,8 @@ static void test_twice(void **state)
 }
 
 /*
- * krait understands neither of two neighbouring functions. Their rows are still sorted by address.
+ * krait understands neither of two neighbouring functions. Their unwind rows are still sorted by
+ * address.
  */
 static void test_neighbours(void **state)
 {

@@ -83,8 +83,8 @@ static void make_rows(struct unwind_rows *r, size_t n)
 }
 
 /*
- * Stores rows, as if they had been made from the first 1,000 bytes of @elf's code, and 8 bytes at
- * another place.
+ * Stores unwind rows, as if they had been made from the first 1,000 bytes of @elf's code, and 8
+ * bytes at another place.
  */
 static void store(const struct unwind_cache_key *k, const struct unwind_rows *rows,
 		  struct elf_file *elf, int fd)
@@ -136,7 +136,7 @@ static void test_round_trip(void **state)
 	struct stat st;
 
 	assert_false(comes_back());
-	keep(ROWS - 1); /* krait doesn't store so few rows */
+	keep(ROWS - 1); /* krait doesn't store so few unwind rows */
 	assert_int_not_equal(stat(dir, &st), 0);
 	keep(ROWS);
 	assert_true(comes_back());
@@ -148,7 +148,7 @@ static void test_round_trip(void **state)
 	other.bytes++;
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 	other = key;
-	/* each file owner has rows of its own, so these of another owner aren't loaded */
+	/* each owner of files has unwind rows of its own, so another owner's aren't loaded */
 	other.owner++;
 	assert_false(unwind_cache_load(cache, &other, program_elf, &rows));
 	other.n = 0; /* a key without a build id */
@@ -191,8 +191,8 @@ static void test_damaged(void **state)
 }
 
 /*
- * A cached file is intact but has rows that no compiler would make: a rule that doesn't exist, or
- * functions that overlap. It is refused.
+ * A cached file is intact but has unwind rows that krait itself would never make: a rule that
+ * doesn't exist, or functions that overlap. It is refused.
  */
 static void test_nonsense(void **state)
 {
@@ -263,7 +263,7 @@ static void test_not_ours(void **state)
 	}
 }
 
-/* Root stores rows for another user, and makes that user the owner of the cached file. */
+/* Root stores unwind rows for another user, and makes that user the owner of the cached file. */
 static void test_become(void **state)
 {
 	struct stat st;
@@ -306,8 +306,8 @@ static void flip(int fd, off_t at)
 }
 
 /*
- * If users other than root may change a file, krait checks the bytes from which the rows were made,
- * and not only size and build id.
+ * If users other than root may change a file, krait checks the bytes from which the unwind rows
+ * were made, and not only size and build id.
  */
 static void test_bytes(void **state)
 {
@@ -340,11 +340,11 @@ static void test_bytes(void **state)
 	flip(fd, 24); /* changes e_entry, in the ELF header */
 	assert_false(is_served(&k, fd));
 	flip(fd, 24);
-	flip(fd, text + 3000); /* changes a byte from which no rows were made */
+	flip(fd, text + 3000); /* changes a byte from which no unwind rows were made */
 	assert_true(is_served(&k, fd));
 	/*
-	 * If only root may change a file, krait uses the cached rows without reading the file, as
-	 * long as the file's last change is the one noted.
+	 * If only root may change a file, krait uses the cached unwind rows without reading the
+	 * file, as long as the file's last change is the one noted.
 	 */
 	k.version = key.version;
 	assert_true(is_served(&k, fd));

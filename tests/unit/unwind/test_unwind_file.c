@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Call frame information in ELF files: where it is, the forms of CIEs and FDEs, and which functions
- * get rows. Broken files are refused or do no harm.
+ * get unwind rows. Broken files are refused or do no harm.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -24,7 +24,7 @@ static int cfa_at(const struct unwind_rows *rows, uint64_t vaddr)
 	return rule && rule->cfa == UNWIND_REG && rule->reg == 7 && rule->ra == -1 ? rule->off : 0;
 }
 
-/* Checks the rows of a function of 16 bytes that begins with a push. */
+/* Checks the unwind rows of a function of 16 bytes that begins with a push. */
 static void check_function(const struct unwind_rows *rows, uint64_t start)
 {
 	const struct unwind_fde *fde = unwind_rows_fde(rows, start);
@@ -68,8 +68,8 @@ static void test_functions(void **state)
 	assert_null(unwind_rows_fde(&rows, 0x2000));
 	assert_null(unwind_rows_fde(&rows, 0xfff));
 	/*
-	 * two rows for each of 5 functions, 4 rows without a rule where there is a gap before a
-	 * function, and one at the end
+	 * two unwind rows for each of 5 functions, 4 rows without a rule where there is a gap
+	 * before a function, and one at the end
 	 */
 	assert_int_equal(rows.rows.n, 5 * 2 + 4 + 1);
 	assert_int_equal(rows.rules.n, 3);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compiles instructions of call frame information, and checks the rows. What each instruction means
- * was worked out by hand from DWARF 5, section 6.4.2. The alignment factors are 1 (code) and -8
- * (data).
+ * Compiles instructions of call frame information, and checks the unwind rows that result. What
+ * each instruction means was worked out by hand from DWARF 5, section 6.4.2. The alignment factors
+ * are 1 (code) and -8 (data).
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -81,7 +81,7 @@ static void program(const void *bytes, size_t bytes_n, const struct expected *wa
 }
 
 /*
- * PROGRAM("bytes", {at, rule}, ...) checks the rows of a function with these instructions.
+ * PROGRAM("bytes", {at, rule}, ...) checks the unwind rows of a function with these instructions.
  * PROGRAM_BAD() also checks how many FDEs count as broken.
  */
 #define PROGRAM_BAD(bad_, bytes_, ...)                                                             \
@@ -103,7 +103,8 @@ static void test_usual(void **state)
 		{0, RSP(8)}, {1, AT(7, 16, -2, S)}, {4, AT(6, 16, -2, S)}, {5, AT(6, 16, -2, -3)},
 		{68, AT(6, 16, -2, S)}, {69, AT(7, 8, -2, S)});
 	/*
-	 * registers that krait doesn't follow give no rows, nor do instructions that change nothing
+	 * registers that krait doesn't follow give no unwind rows, nor do instructions that change
+	 * nothing
 	 */
 	PROGRAM("\x41\x8c\x02\x41\x8f\x03\x41\x0e\x08\x41\x2e\x10", {0, RSP(8)});
 }

@@ -322,8 +322,9 @@ static int sum_values(void *arg, const struct profile_sample *s)
 }
 
 /*
- * A thread ended a wait of @ns at time 500. Asserts what the view leaves of the sample that blames
- * the thread: its count, its time (@left) and the wait's end.
+ * A thread ended a wait of @ns at time 500. Asserts what the view (the part of the profile that is
+ * shown) leaves of the sample that blames the thread: its count, its time (@left) and the wait's
+ * end.
  */
 static void assert_cut_ended(int64_t ns, const struct view_options *o, int64_t count, int64_t left,
 			     int64_t end)
@@ -343,7 +344,10 @@ static void assert_cut_ended(int64_t ns, const struct view_options *o, int64_t c
 	profile_free(p);
 }
 
-/* Asserts what the view leaves of one wait: its values and its time. */
+/*
+ * Asserts what a view (the part of the profile that is shown) leaves of one wait: its values and
+ * its time.
+ */
 static void assert_cut(const char *state, int64_t off, int64_t gil, int64_t blame,
 		       const struct view_options *o, const int64_t want[static 5])
 {
@@ -406,8 +410,8 @@ static void test_cut_ended(void **state)
 }
 
 /*
- * An inlined frame stays inlined if the view still has the function around it. The view can be
- * written as pprof.
+ * An inlined frame stays inlined if the view (the part that is shown) still has the function around
+ * it. The view can be written as pprof.
  */
 static void test_inlined(void **state)
 {
