@@ -391,7 +391,10 @@ static void test_absent(void **state)
 	where->tss = PY_TSS_TLS_STATIC;
 	where->tls_offset = -0x700;
 	take();
-	/* four records: the kernel's frames, the stack, the sample, the absent memory */
+	/*
+	 * four records: the kernel's frames, the stack, the sample, the memory that couldn't be
+	 * read
+	 */
 	assert_int_equal(shim.n_sent, 4);
 	assert_int_equal(sent_type(2), REC_SAMPLE);
 	assert_int_equal(((const struct rec_sample *)sent(2))->outcome, WALK_TLS_FAULT);
@@ -399,7 +402,7 @@ static void test_absent(void **state)
 	assert_int_equal(absent->type, REC_ABSENT);
 	assert_int_equal(absent->range[ABSENT_THREAD].addr, THREAD_P - 0x700);
 	assert_int_equal(shim.sent[3].flags, BPF_RB_FORCE_WAKEUP);
-	/* memory that was absent in one sample isn't reported again with the next one */
+	/* memory that couldn't be read in one sample isn't reported again with the next one */
 	set_proc(PROC_CROWDED);
 	crowded_until_ns = 200 * SECOND;
 	take();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Tests three parts of the kernel side: when a process unmaps code, its mappings become stale;
- * absent (unreadable) memory is reported to user space, but not too often; sets remember which ids
- * were sent.
+ * Tests three parts of the kernel side: when a process unmaps code, its known mappings become stale
+ * (out of date); absent (unreadable) memory is reported to user space, but not too often; sets
+ * remember which ids were sent.
  */
 #include "kernel_shim.h"
 
@@ -72,7 +72,8 @@ static void test_unmap(void **state)
 
 /*
  * A process unmaps code before its first sample, or has the pid of an earlier process. It has no
- * mappings yet that could become stale, so the kernel program remembers the unmapping.
+ * known mappings yet that could become stale (out of date), so the kernel program remembers the
+ * unmapping.
  */
 static void test_unmap_early(void **state)
 {
@@ -95,8 +96,8 @@ static void test_unmap_early(void **state)
 }
 
 /*
- * While user space reads a process's mappings, any new mapping makes them stale. At other times,
- * only a new mapping over a known one does.
+ * While user space reads a process's mappings, any new mapping makes them stale (out of date). At
+ * other times, only a new mapping over a known one does.
  */
 static void test_new_place(void **state)
 {

@@ -216,7 +216,11 @@ static void ids_of_contents(void)
 		uint64_t was = get_u64(code + field);
 
 		if (l->code_version && i == 0)
-			continue; /* this field isn't compared, because co_version proves it */
+			/*
+			 * this field isn't compared, because an equal co_version proves that it is
+			 * the same
+			 */
+			continue;
 		put_u64(code + field, i == 2   ? image_bytes("\x80\0\2\4\7", 5, NO_HASH)
 				      : i == 3 ? was + 1
 					       : image_text("something else"));

@@ -44,7 +44,7 @@ static uint32_t below(uint32_t n)
 	return seed % n;
 }
 
-/* As in the kernel, a read fails if a page is absent. Then @dst holds zeros or leftovers. */
+/* As in the kernel, a read fails if a page isn't resident. Then @dst holds zeros or leftovers. */
 walk_inline long read_user(void *dst, __u32 n, __u64 addr)
 {
 	struct iovec local = {dst, n}, remote = {(void *)(uintptr_t)addr, n};

@@ -880,7 +880,7 @@ static void build_fresh(enum link caller, bool new_chunk)
 
 /*
  * 3.11, 3.12: a frame hasn't executed an instruction yet. The walk uses the stored caller if it can
- * be proved; otherwise it searches for the caller.
+ * prove that it is the right one; otherwise it searches for the caller.
  */
 static void called_just_now(void)
 {
@@ -1054,7 +1054,7 @@ static void every_nth_read_fails(void)
 	host.keep_on_fault = false;
 }
 
-/* Walks with each page absent in turn. */
+/* Makes each page unreadable in turn, and walks over the stack. */
 static void every_page_missing(void)
 {
 	VEC(uint64_t) pages = {};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chains of frames for the images of walk_image.h. A plan says which frames there are, and is laid
- * out in memory as each version of Python would. So the frames that a walk must find are known.
+ * Chains of frames for the memory images of walk_image.h. A plan says which frames there are, and
+ * is laid out in memory as each version of Python would. So the frames that a walk must find are
+ * known.
  */
 #ifndef TESTS_HOST_WALK_WALK_CHAIN_H
 #define TESTS_HOST_WALK_WALK_CHAIN_H

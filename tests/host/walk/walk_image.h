@@ -299,7 +299,7 @@ static inline enum walk_outcome image_walk(void)
 	return host_walk(&image.where, IMAGE_TP);
 }
 
-/* Runs @test for each release, with an empty image. */
+/* Runs @test for each release, with an empty memory image. */
 static inline void each_release(void (*test)(void))
 {
 	for (size_t i = 0; i < ARRAY_SIZE(releases); i++) {

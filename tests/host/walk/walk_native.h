@@ -81,7 +81,7 @@ static inline void native_no_mappings(void)
 
 /*
  * Adds mapping number @i of the process. Mappings must be added in the order of their addresses.
- * They are in chunks of the same size as those of rows.
+ * They are in chunks of the same size as those of unwind rows.
  */
 static inline void native_add_mapping(size_t i, struct unwind_mapping m)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * At every read of a walk, a second walk interrupts it on the same CPU. The second walk asks for
- * the first one's slot of state, is refused, which is counted, and gets another slot. The first
- * walk's result must be the same as without the second walk.
+ * At every read of a walk (the search for a thread's frames), a second walk interrupts it on the
+ * same CPU. The second walk asks for the first one's slot of state, is refused, which is counted,
+ * and gets another slot. The first walk's result must be the same as without the second walk.
  */
 #ifndef TESTS_HOST_WALK_WALK_NESTED_H
 #define TESTS_HOST_WALK_WALK_NESTED_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hostile targets: an interpreter's image in which some words are replaced by other pointers, huge
- * sizes or noise. Every walk must end soon, stay within its buffers, and send records that can be
- * read. Used by test_walk_random.c and tests/fuzz/fuzz_walk.c.
+ * Hostile targets: an interpreter's memory image in which some words are replaced by other
+ * pointers, huge sizes or noise. Every walk must end soon, stay within its buffers, and send
+ * records that can be read. Used by test_walk_random.c and tests/fuzz/fuzz_walk.c.
  */
 #ifndef TESTS_HOST_WALK_WALK_RANDOM_H
 #define TESTS_HOST_WALK_WALK_RANDOM_H
@@ -40,7 +40,7 @@ static inline uint64_t choose(struct choices *c)
 	return c->state * 0x2545f4914f6cdd1dull;
 }
 
-static VEC(uint64_t) words; /* addresses of all words of the image that aren't 0 */
+static VEC(uint64_t) words; /* addresses of all words of the memory image that aren't 0 */
 
 static inline void list_words(void)
 {
@@ -144,8 +144,8 @@ static inline void check_records(void)
 }
 
 /*
- * Changes the image in up to MAX_MUTATIONS places, walks, sends the stack, and checks the records.
- * At the end restores the image.
+ * Changes the memory image in up to MAX_MUTATIONS places, finds the frames, sends the stack, and
+ * checks the records. At the end restores the image.
  */
 static inline void random_walk(struct choices *c)
 {
