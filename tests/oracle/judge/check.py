@@ -12,7 +12,7 @@ PART = 64  # how many frames of a stack are looked up at once
 MIN_DEPTH = 1024  # a stack with more Python frames than this may be truncated
 
 
-# marks that say why a thread has no Python frames
+# marks (frames in brackets) that say why a thread has no Python frames
 ABSENT = ("[no Python]", "[interpreter starting]", "[interpreter ending]")
 
 

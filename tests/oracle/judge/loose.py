@@ -64,8 +64,8 @@ class Judge:
                               location.column if column else 0, end=end)
 
     def wrong(self, stack):
-        """Returns (kind of error or None, index of the frame, marks, Python frames), as
-        check.Checker does."""
+        """Returns (kind of error or None, index of the frame, frames in brackets, Python frames),
+        as check.Checker does."""
         kind, at, marks, frames = self.checker.classify(stack)
         if kind == "foreign" and not all(check.is_source(f.file) for f in frames):
             kind = "wrong name"

@@ -200,7 +200,8 @@ class Checker(object):
     def first(self, kind, until):
         if kind == "python":
             return self.state(self.graph.all, frozenset(), True, True, True)
-        loose = until > 0 or kind == "marked"  # the mark may be the outermost frame
+        # the mark, which says that frames are missing, may be the outermost frame
+        loose = until > 0 or kind == "marked"
         return self.state(frozenset([0]), frozenset(), loose, kind == "unmarked")
 
     def classify(self, stack, unmarked=False):
@@ -283,7 +284,7 @@ class Report(object):
 
 
 def judged(stack, checker):
-    """Returns (the result of classify(), the marks of the stack)."""
+    """Returns (the result of classify(), the stack's frames in brackets)."""
     found = checker.classify(stack)
     if found[0] not in FINE:
         loose = checker.classify(stack, True)

@@ -229,8 +229,8 @@ def _field(number, value):
 
 
 class Writer(object):
-    """Builds a profile of Python frames and marks. types: (type, unit) of its values. The second
-    one is the default, and `period` is the period of it."""
+    """Builds a profile of Python frames and marks (frames in brackets). types: (type, unit) of its
+    values. The second one is the default, and `period` is the period of it."""
 
     def __init__(self, types=(("samples", "count"), ("cpu", "nanoseconds")), period=0, duration=0,
                  time=0):
