@@ -64,8 +64,8 @@ static void check_rows(const struct unwind_rows *r, bool aarch64)
 }
 
 /*
- * Checks the rows that krait makes from the file's instructions. The code has the same bytes as the
- * input.
+ * Checks the unwind rows that krait makes from the file's instructions. The code has the same bytes
+ * as the input.
  */
 static void check_parts(int fd, const struct unwind_rows *rows)
 {

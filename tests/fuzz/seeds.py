@@ -91,7 +91,8 @@ SEND, KEEP_ON_FAULT = 1 << 44, 1 << 47
 
 def walk(release, changes, flags=SEND, fail_nth=0):
     """Makes an input for fuzz_walk. @changes: at most 32 pairs of the number of a word of the
-    image, and a number from which hostile_value() of walk_random.h makes the word's new value."""
+    memory image, and a number from which hostile_value() of walk_random.h makes the word's new
+    value."""
     head = flags | 31 << 6 | len(changes) - 1
     if fail_nth:
         head |= 1 << 56 | fail_nth - 1 << 48
@@ -104,8 +105,8 @@ def all_over(kind, step, number=0):
 
 
 def walks():
-    """Returns seeds for each release: an image without changes, one in which some reads fail, and
-    some in which many words point to other words or near the old target."""
+    """Returns seeds for each release: a memory image without changes, one in which some reads fail,
+    and some in which many words point to other words or near the old target."""
     seeds = {}
     for release in range(RELEASES):
         seeds["%d-sound" % release] = walk(release, [(0, SAME)])

@@ -546,8 +546,8 @@ def dwarfs():
 
 
 def walks():
-    """Yields images of interpreters with 32 changed words, the most that an input can change:
-    circles, huge sizes, pointers to the end of a page."""
+    """Yields memory images of interpreters with 32 changed words, the most that an input can
+    change: circles, huge sizes, pointers to the end of a page."""
     kinds = {"constant": seeds.CONSTANT, "circle": seeds.OTHER_WORD, "copy": seeds.COPY,
              "near": seeds.NEAR, "bits": seeds.BIT, "end": seeds.END_OF_PAGE}
     for release in range(seeds.RELEASES):
