@@ -34,7 +34,7 @@ except ImportError:  # 2.7
 
 SECONDS = 1.0
 FOREVER = 1000
-truth = {}  # thread id: (what the thread does, how the thread's waits must count)
+truth = {}  # thread id: (what the thread does, how its waits must be counted)
 gettid_call = {"x86_64": 186, "aarch64": 178}[os.uname()[4]]
 libc = ctypes.CDLL(None)
 keep, children = [], []
