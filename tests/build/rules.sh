@@ -99,7 +99,8 @@ verdict rooms "$(awk '
 		may["store"] = "base/ profile/"
 		may["query"] = "base/ profile/ store"
 		# A build with BPF=no has only some folders of src/cli (FILES in the Makefile).
-		# These must not include rooms of the capture side, which such a build lacks.
+		# These must not include folders that only recording needs, which such a build
+		# lacks.
 		files = may["live"] " store query view/ host/ picture/svg cli cli/options"
 		may["cli"] = may["cli/options"] = may["cli/no_bpf"] = files
 		may["cli/config"] = "base/ cli cli/options"
@@ -232,8 +233,8 @@ verdict marks "$(sources | grep -v -e '^abi/marks.h$' -e '^tests/' | xargs grep 
 	grep -vE ':[0-9]+:[[:space:]]*(/?\*|//)|/\*.*"\[')"
 rm -f "$list"
 
-# What differs between versions of CPython is in the rows of src/python/layout. Other code must not
-# compare versions.
+# What differs between versions of CPython is in the tables of src/python/layout. Other code must
+# not compare versions.
 verdict versions "$(sources | grep -E '^(src|bpf)/' | grep -v '^src/python/layout/' | grep -v -e '^src/live/text.c$' -e '^src/proc/libc.c$' |
 	xargs grep -nE '\b0x0?(207|3[01][0-9a-f])\b')"
 
