@@ -31,7 +31,7 @@ struct check {
 	int64_t *sp; /* offset of rsp from the CFA at each byte of the function; 0: not proved */
 	uint32_t sp_n;
 	unsigned long functions, proven, insns, same, untold, guessed, differing;
-	bool differs; /* whether any row of the present function differs */
+	bool differs; /* whether any unwind row of the present function differs */
 	struct {
 		const char *text;
 		unsigned long n;

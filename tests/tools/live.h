@@ -14,8 +14,8 @@
 #include "python/find/image.h"
 
 /*
- * Looks for an interpreter in each file that @pid has mapped. Sets *ret to the image of the first
- * one found, with addresses in @pid. Returns false if no file has one.
+ * Looks for an interpreter in each file that @pid has mapped. Sets *ret to what is known of the
+ * first one found, with addresses in @pid. Returns false if no file has one.
  */
 static bool live_find(int pid, struct py_image *ret)
 {

@@ -23,8 +23,8 @@
 
 struct file {
 	char *path;
-	uint32_t table; /* number of the file's table; 0: the file has no rows */
-	uint64_t base;	/* the address from which the rows' offsets count */
+	uint32_t table; /* number of the file's table; 0: the file has no unwind rows */
+	uint64_t base;	/* address from which the unwind rows' offsets count */
 	struct elf_load loads[16];
 	size_t n_loads;
 };
@@ -115,7 +115,7 @@ static void add_mapping(size_t i, const struct maps *m, const struct mapping *e)
 						      .key = (uint32_t)(vaddr - f->base)});
 }
 
-/* Reads the next @lines mappings. The rows of files read before stay. */
+/* Reads the next @lines mappings. The unwind rows of files read before stay. */
 static void read_maps(FILE *in, uint64_t lines)
 {
 	_cleanup_maps_ struct maps m = {.truncated = false};
