@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# code_steps.sh: steps through OpenBLAS's assembly under gdb, and compares each step with the rows
-# that krait makes from it; see code_steps.py.
+# code_steps.sh: steps through OpenBLAS's assembly under gdb, and compares each step with the unwind
+# rows that krait makes from it; see code_steps.py.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/tools/lib.sh

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-# reasons why krait may lack a row, or a register's rule, that readelf has
+# reasons why krait may lack an unwind row, or a register's rule, that readelf has
 LOSSES = {
     "cfa-expression": "the CFA is an expression that is none of `*(reg + n) + m`, `*(reg + n + 8 * reg) + m` and "
                       "binutils' PLT",
@@ -128,7 +128,8 @@ class Rules:
         self.known = {}
 
     def at(self, text, key, start, loc, names, signal):
-        """Returns rule() for a row. It is computed once for equal rows that need no expression."""
+        """Returns rule() for an unwind row. It is computed once for equal rows that need no
+        expression."""
         known = self.known.get((text, names, signal))
         if known:
             self.losses.update(known[1])
@@ -325,7 +326,7 @@ def tool_rows(tool, path):
 
 
 def differences(got, want):
-    """Returns the first rows that differ between krait and readelf."""
+    """Returns the first unwind rows that differ between krait and readelf."""
     if got == want:
         return []
     at = next((i for i, (a, b) in enumerate(zip(got, want)) if a != b), min(len(got), len(want)))
