@@ -216,8 +216,8 @@ static void test_waiting(void **state)
 }
 
 /*
- * If two processes fail between two turns, only the first one is named. A process that somebody
- * told to end hasn't failed.
+ * If two processes fail between two looks at the triggers, only the first one is named. A process
+ * that somebody told to end hasn't failed.
  */
 static void test_failure(void **state)
 {

@@ -1206,7 +1206,10 @@ static void test_condensed(void **state)
 
 	sums_init(&none, 2);
 	send_proc(f);
-	/* The process doesn't exist, so krait would forget it after some more flushes. */
+	/*
+	 * The process doesn't exist, so krait would forget it after some more calls of
+	 * collect_flush().
+	 */
 	for (uint64_t i = 1; i <= 15000; i++) {
 		uint64_t epoch = i / 5000 << 32, id = (i * 0x9e3779b97f4a7c15u) ^ epoch;
 		uint64_t code = i * 64;
@@ -1270,8 +1273,8 @@ static void test_condensed_mapping(void **state)
 }
 
 /*
- * The entries of threads that have ended are used again for new threads. Samples of the ended
- * threads still count.
+ * In krait's table, the entries of threads that have ended are used again for new threads. Samples
+ * of the ended threads still count.
  */
 static void test_short_threads(void **state)
 {
@@ -1567,7 +1570,7 @@ static void test_end_alone(void **state)
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	assert_int_equal(flushed(f, false).threads, 1);
 	send_thread(f, 9, 20 * NSEC_PER_SEC);
-	/* the new thread gets the old thread's entry */
+	/* the new thread gets the old thread's entry in krait's table */
 	assert_int_equal(flushed(f, false).kept.threads, 1);
 }
 
@@ -1586,7 +1589,10 @@ static void test_tid_again_soon(void **state)
 	for (uint64_t i = 1; i <= 4; i++)
 		send_thread(f, 7, i * 1000 - 1);
 	assert_int_equal(flushed(f, false).threads, 4);
-	/* krait knows that these threads have ended, so later threads may use their entries. */
+	/*
+	 * krait knows that these threads have ended, so later threads may get their entries in
+	 * krait's table.
+	 */
 	collect_exit(f->collect, key.tgid, 8, 20 * NSEC_PER_SEC);
 	st = flushed(f, false);
 	assert_int_equal(st.threads, 4);

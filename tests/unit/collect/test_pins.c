@@ -284,7 +284,7 @@ static void test_back_to_zero(void **state)
 	flush(f);
 	assert_counts(p, 2, 0);
 	send_code(f, &f->own);
-	flush(f); /* only the names that the worker reads are missing now */
+	flush(f); /* only the names that the worker thread reads are missing now */
 	assert_counts(p, 2, 1);
 	assert_int_equal(space_at(f->c, f->version)->users, 1);
 	flush_until_named(f);

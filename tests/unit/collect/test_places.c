@@ -117,15 +117,17 @@ static const struct known with_work[] = {
 	 LOCK},
 	{"threading.wait < concurrent/futures/_base.result" MAIN, LOCK},
 	/*
-	 * a task that is a C function has no Python frame, so the innermost Python frame is the
-	 * worker's own
+	 * a task that is a C function has no Python frame, so the innermost Python frame is that of
+	 * the pool's worker
 	 */
 	{"libc.so.6 clock_nanosleep < python3 time_sleep < multiprocessing/pool.worker" THREAD,
 	 SLEEP},
 	{"libc.so.6 sem_wait < python3 lock_PyThread_acquire_lock < "
 	 "multiprocessing/pool.worker" THREAD,
 	 LOCK},
-	/* without the line of the worker's frame, krait can't know whether a task runs */
+	/*
+	 * without the line of the frame of the pool's worker, krait can't know whether a task runs
+	 */
 	{"multiprocessing/pool.worker" THREAD, LOCK},
 	{"multiprocessing/pool.worker:125@97" THREAD, LOCK}, /* a task in C runs */
 	{"libc.so.6 sem_wait < _queue.so _queue_SimpleQueue_get_impl < "

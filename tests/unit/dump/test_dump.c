@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests `krait dump` with made-up texts and files: what it reads from texts of /proc, which waits
- * it tells from system calls and kernel functions, which source lines it shows. Also checks that
+ * it recognizes by system calls and kernel functions, which source lines it shows. Also checks that
  * its unwind tables equal the unwind rows that they were made of.
  */
 #include <grp.h>

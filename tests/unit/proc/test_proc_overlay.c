@@ -145,7 +145,7 @@ static void look_at(bool users)
 		if (streq(maps_path(&m, one), lib))
 			e = *one;
 	assert_true(e.ino != 0);
-	/* no entry of map_files has this address, so krait opens the file by its path */
+	/* /proc/PID/map_files has no entry for this address, so krait opens the file by its path */
 	e.start += 4096;
 	fd = file_open_mapping(p.dirfd, &e, lib, &how);
 	if (fd < 0)

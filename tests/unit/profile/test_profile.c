@@ -350,8 +350,9 @@ static void sums_add_up(void **state)
 }
 
 /*
- * sums_add_near() remembers each stack's last entry. The sums must be right when labels alternate,
- * after entries got more values or were removed, and beside calls of sums_add().
+ * sums_add_near() remembers the entry of the sums that each stack used last. The sums must be right
+ * when labels alternate, after entries got more values or were removed, and beside calls of
+ * sums_add().
  */
 static void near_sums_add_up(void **state)
 {
@@ -388,7 +389,7 @@ static void near_sums_add_up(void **state)
 
 /*
  * When a stack is asked for, the frames at its root that it shares with the stack asked for before
- * aren't walked again. The test asks in random order.
+ * aren't looked up again. The test asks in random order.
  */
 static void stacks_share_their_root_ends(void **state)
 {

@@ -16,7 +16,7 @@
 #define MOST_FRAMES 600 /* some 75 MiB */
 #define REFUSED	    3
 
-/* Random bytes for columns, which compression doesn't make shorter. */
+/* Random bytes for a frame's columns; compression doesn't make them shorter. */
 static uint8_t noise[FRAME_BYTES];
 
 static uint64_t bytes_of(const char *name)

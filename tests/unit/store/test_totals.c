@@ -96,7 +96,7 @@ static void test_sums(void **state)
 	assert_int_equal(store_exec(w.s, "DELETE FROM block WHERE tier = 0", "remove"), 0);
 	expect(&t);
 	end(&w);
-	/* the next agent counts no functions; the sums of services go on */
+	/* the next agent sums up no functions, but goes on with the sums of services */
 	w.s = open_store(getpid());
 	assert_int_equal(store_count_functions(w.s, NULL, 0), 0);
 	store_close(w.s);

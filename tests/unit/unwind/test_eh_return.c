@@ -85,7 +85,7 @@ static void test_usual(void **state)
 
 	compile(&x, usual, CFI, sizeof(CFI) - 1);
 	assert_int_equal(at(&x, 0)->reg, 7);
-	/* the rule holds up to the call, which is the first to overwrite anything */
+	/* the rule holds up to the first call, before which nothing is overwritten */
 	holds(&x, 4, 38, -1, -2);
 	holds(&x, 39, 61, KEPT, UNWIND_LOST);
 	assert_int_equal(at(&x, 39)->bx, UNWIND_LOST);
