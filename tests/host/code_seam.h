@@ -48,8 +48,9 @@ walk_inline const struct py_layout *walk_layout(__u32 index)
 }
 
 /*
- * Adds a frame to the walk that runs the code object at @code; @func is its function object.
- * Returns false if the code object's check (a 64-bit value that identifies it) can't be computed.
+ * Adds a frame to the stack walk; the frame runs the code object at @code; @func is its function
+ * object. Returns false if the code object's check (a 64-bit value that identifies it) can't be
+ * computed.
  */
 static inline bool add_frame(__u64 func, __u64 code, __u64 *check)
 {

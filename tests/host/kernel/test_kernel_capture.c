@@ -36,7 +36,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	/* whether or not a sample was sent, no program uses the walk state any more */
+	/* whether or not a sample was sent, no program uses the state of stack walks any more */
 	assert_int_equal(walk_state(SLOT_PERF)->users, 0);
 	shim_clear();
 	SHIM_SET(measures, (bool){false});
@@ -411,8 +411,8 @@ static void test_absent(void **state)
 }
 
 /*
- * If another walk uses the walk state, the sample is counted as lost (COUNT_BUSY). Nothing is sent,
- * and the other walk's state stays as it is.
+ * If another stack walk uses the state of walks, the sample is counted as lost (COUNT_BUSY).
+ * Nothing is sent, and the other walk's state stays as it is.
  */
 static void test_busy(void **state)
 {
@@ -454,9 +454,9 @@ static void test_measured(void **state)
 }
 
 /*
- * The timer's program and a fexit program may interrupt each other. Each has its own slot for a
- * walk's state, so both take their samples. The time of the fexit program's sample isn't measured,
- * because that program may be preempted.
+ * The timer's program and a fexit program may interrupt each other. Each has its own place for the
+ * state of a stack walk, so both take their samples. The time of the fexit program's sample isn't
+ * measured, because that program may be preempted.
  */
 static void test_slots_apart(void **state)
 {
@@ -480,8 +480,9 @@ static void test_slots_apart(void **state)
 }
 
 /*
- * A perf event (an NMI) comes while the program at task switches walks. It takes no sample, because
- * both programs might need the lock of the map of processes. The sample is counted (COUNT_BUSY).
+ * A perf event (an NMI) comes while the program that runs at task switches walks a stack. It takes
+ * no sample, because both programs might need the lock of the map of processes. The sample is
+ * counted (COUNT_BUSY).
  */
 static void test_in_switch(void **state)
 {

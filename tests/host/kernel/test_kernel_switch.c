@@ -196,7 +196,9 @@ static void test_owed(void **state)
 	assert_int_equal(ns[second], 5 * MS);
 }
 
-/* None of the thread's stacks can be taken, because another program uses the walk state. */
+/*
+ * None of the thread's stacks can be taken, because another program uses the state of stack walks.
+ */
 static void test_never_a_stack(void **state)
 {
 	__u32 slot = SLOT_SWITCH;
@@ -257,7 +259,7 @@ static void test_unwanted(void **state)
 
 /*
  * The program remembers that a process isn't recorded, and doesn't look it up again until
- * forget_strangers(). The same holds for a thread without an entry.
+ * forget_strangers(). The same holds for a thread without an entry in the map of waits.
  */
 static void test_stranger(void **state)
 {
@@ -291,7 +293,7 @@ static void test_same_bits(void **state)
 
 /*
  * If the program learns only with the first stack that a process isn't recorded, it removes the
- * thread's entry.
+ * thread's entry from the map of waits.
  */
 static void test_unwanted_found(void **state)
 {
@@ -537,8 +539,8 @@ static void test_restart(void **state)
 }
 
 /*
- * Adds an entry as user space does when it has read that the thread waits. By then, the thread had
- * left its CPU @switches times.
+ * Adds an entry to the map of waits as user space does when it has read that the thread waits. By
+ * then, the thread had left its CPU @switches times.
  */
 static void add_read_wait(uint64_t switches)
 {
@@ -656,12 +658,12 @@ static struct {
 
 static uint64_t owner; /* thread_id in the thread's PyThreadState */
 
-/* the entry of another thread of the process, which waits for the same GIL */
+/* entry in the map of waits: another thread of the process, which waits for the same GIL */
 static struct wait_entry other;
 
 /*
- * Lets the thread wait once, so that its entry has the address of its GIL. From then on no stacks
- * are taken.
+ * Lets the thread wait once, so that its entry in the map of waits has the address of its GIL. From
+ * then on no stacks are taken.
  */
 static void know_gil(void)
 {
@@ -875,8 +877,8 @@ static void test_gil_state_again(void **state)
 }
 
 /*
- * When a process's last thread ends, the entries of the process's GILs are removed, even if that
- * thread has no GIL.
+ * When a process's last thread ends, the process's entries in the map of GILs are removed, even if
+ * that thread has no GIL.
  */
 static void test_gil_forgotten(void **state)
 {
@@ -907,9 +909,9 @@ static void other_waits(uint64_t gil)
 }
 
 /*
- * A process whose GIL gets new addresses again and again has only a few entries. An entry stays
- * while a thread waits for its GIL. If all entries are in use, waits for a further GIL are only
- * counted (COUNT_NO_GIL).
+ * A process whose GIL gets new addresses again and again has only a few entries in the map of GILs.
+ * An entry stays while a thread waits for its GIL. If all entries are in use, waits for a further
+ * GIL are only counted (COUNT_NO_GIL).
  */
 static void test_gil_changes(void **state)
 {
@@ -1439,7 +1441,7 @@ static void test_first_ends_late(void **state)
 
 	(void)state;
 	began_ns = 0;
-	wait_and_be_ready(8 * MS, 0); /* changes the entry of the first thread */
+	wait_and_be_ready(8 * MS, 0); /* changes the first thread's entry in the map of waits */
 	first.task = process.task;
 	process.task.se.sum_exec_runtime = MS;
 	entry()->task = (uintptr_t)&first.task;

@@ -102,7 +102,7 @@ static void unwind(void)
 
 /*
  * Unwinds a thread at @pc, on a stack with @depth bytes below the return address at STACK + 64.
- * Returns the outcome.
+ * Returns how the unwinding ended.
  */
 static enum native_outcome unwound(uint64_t pc, uint8_t depth)
 {

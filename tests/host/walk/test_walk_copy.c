@@ -47,8 +47,8 @@ static uint64_t copy(uint64_t i)
 }
 
 /*
- * Walks and checks that the whole stack was found. Returns .lasti of frame @i: an offset, or
- * LASTI_UNKNOWN.
+ * Walks the stack, and checks that the whole stack was found. Returns .lasti of frame @i: an
+ * offset, or LASTI_UNKNOWN.
  */
 static int lasti_of(size_t i)
 {
@@ -64,7 +64,7 @@ static int lasti_at(uint64_t instr, uint32_t index)
 	return lasti_of(0);
 }
 
-/* For each instruction of each copy, the walk finds the offset in that copy. */
+/* For each instruction of each copy, the stack walk finds the offset in that copy. */
 static void own_copy(void)
 {
 	if (!build(1))
@@ -92,7 +92,7 @@ static void index_disagrees(void)
 				assert_int_equal(lasti_at(copy(i) + 6, k), copy(i) + 6 - copy(0));
 }
 
-/* More threads have copies of the function than the walk tries one by one. */
+/* More threads have copies of the function than the stack walk tries one by one. */
 static void many_copies(void)
 {
 	if (!build(1))
@@ -118,8 +118,8 @@ static void nowhere(void)
 	assert_int_equal(lasti_at(copy(1) - 2, 1), LASTI_UNKNOWN);
 	assert_int_equal(lasti_at(copy(1) + 2 * IMAGE_UNITS, 1), LASTI_UNKNOWN);
 	/*
-	 * the walk doesn't check where the main copy ends, but the line table has no line for such
-	 * an offset
+	 * the stack walk doesn't check where the main copy ends, but the line table has no line for
+	 * such an offset
 	 */
 	assert_int_equal(lasti_at(copy(0) + 2 * IMAGE_UNITS, 0), 2 * IMAGE_UNITS);
 	put_frame(0, copy(2) + 4, 2);
@@ -194,7 +194,7 @@ static void build_forty(uint32_t index)
 #define FEW 12
 
 /*
- * The walk reads once where the copies are, and again after a thread has begun or ended (the
+ * The stack walk reads once where the copies are, and again after a thread has begun or ended (the
  * generation changes). Then copies may be elsewhere: those of an ended thread are freed, and a new
  * thread takes its index.
  */
@@ -227,7 +227,7 @@ static void kept(void)
 
 /*
  * A freed copy is replaced by a new one with the same index, which overlaps it. As the generation
- * has changed, the walk finds the new copy.
+ * has changed, the stack walk finds the new copy.
  */
 static void moved(void)
 {
@@ -274,8 +274,8 @@ static void failing(void)
 }
 
 /*
- * In a deep stack, the walk stops looking for copies when that has taken too long. The stack is
- * still whole.
+ * In a deep stack, the stack walk stops looking for copies when that has taken too long. The stack
+ * is still whole.
  */
 static void late(void)
 {

@@ -174,7 +174,7 @@ static void no_state(void)
 	assert_state(GIL_NONE);
 }
 
-/* Where the walk looks for this thread's state, it finds another thread's. */
+/* Where the stack walk looks for this thread's state, it finds another thread's. */
 static void mismatch(void)
 {
 	begin();
@@ -333,8 +333,8 @@ static void disabled(void)
 }
 
 /*
- * Makes each read fail in turn, and checks that the walk says what the thread waits for, or that it
- * doesn't know.
+ * Makes each read fail in turn, and checks that the stack walk says what the thread waits for, or
+ * that it doesn't know.
  */
 static void assert_recognized(uint64_t semaphore, uint8_t want)
 {

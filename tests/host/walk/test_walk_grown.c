@@ -44,7 +44,7 @@ static void insert(const struct grown *g, size_t before)
 		offsets[i] += debug_offsets_3_15[i] >= at ? 8 : 0;
 }
 
-/* Walks, and returns whether the walk found the frames that the test built. */
+/* Walks the stack, and returns whether the walk found the frames that the test built. */
 static bool finds_stack(void)
 {
 	struct plan plan = {};

@@ -291,8 +291,8 @@ static void neighbours(void)
 }
 
 /*
- * Walks over two groups of neighbouring code objects in turn, while reads of one group fail. What a
- * failed read leaves in the buffer must not be used.
+ * Walks stacks that run two groups of neighbouring code objects in turn, while reads of one group
+ * fail. What a failed read leaves in the buffer must not be used.
  */
 static void neighbours_that_fail(void)
 {
@@ -317,7 +317,7 @@ static void neighbours_that_fail(void)
 
 /*
  * Puts another code object at the same address without raising the count of code objects. Returns
- * whether the walk notices it.
+ * whether the stack walk notices it.
  */
 static bool notices(uint64_t code, uint32_t *version)
 {
@@ -342,7 +342,7 @@ static bool start_counted(uint64_t *code, uint64_t *counter)
 	return true;
 }
 
-/* As long as the process makes no new code object, the walk reads none again. */
+/* As long as the process makes no new code object, the stack walk reads none again. */
 static void counted(void)
 {
 	uint32_t version = 2000;
@@ -352,7 +352,7 @@ static void counted(void)
 		return;
 	assert_false(notices(code, &version));
 	put_u32(counter, 9001);
-	/* the count hasn't changed, so the walk doesn't notice the other code object */
+	/* the count hasn't changed, so the stack walk doesn't notice the other code object */
 	assert_false(notices(code, &version));
 	/* not above the version of an existing code object, so this can't be the count */
 	put_u32(counter, version);
@@ -369,8 +369,8 @@ static void counted(void)
 }
 
 /*
- * When the process has made another code object, the walk reads all of them again, and notices a
- * change.
+ * When the process has made another code object, the stack walk reads all of them again, and
+ * notices a change.
  */
 static void counted_anew(void)
 {
@@ -384,7 +384,9 @@ static void counted_anew(void)
 	assert_int_not_equal(id_of(), id);
 }
 
-/* The part of a frame that walks read contains all fields that they need, in every version. */
+/*
+ * The part of a frame that stack walks read contains all fields that they need, in every version.
+ */
 static void fields_are_read(void)
 {
 	const struct py_layout *l = image.l;

@@ -7,14 +7,14 @@
  */
 #include "walk_live.h"
 
-/* number of frames that the walk without failing reads has found */
+/* number of frames that the stack walk without failing reads has found */
 static size_t n_clean;
 static struct wire_frame clean[ABI_MAX_FRAMES];
 static uint64_t clean_addr[ABI_MAX_FRAMES];
 
 /*
- * Checks that the walk with failing reads has found the innermost part of the stack, or of the
- * stack from another evaluation loop on.
+ * Checks that the stack walk with failing reads has found the innermost part of the stack, or of
+ * the stack from another evaluation loop on.
  */
 static void assert_part(void)
 {
@@ -33,8 +33,8 @@ static void assert_part(void)
 }
 
 /*
- * Checks that the walk finds the GIL released, because both threads are in read(). Unless @certain,
- * it may also say that it doesn't know.
+ * Checks that the stack walk finds the GIL released, because both threads are in read(). Unless
+ * @certain, it may also say that it doesn't know.
  */
 static void assert_released(bool certain)
 {

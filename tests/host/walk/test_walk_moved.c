@@ -55,8 +55,8 @@ static size_t members(void)
 }
 
 /*
- * Tells whether the walk finds that the thread has released the GIL. Both threads are in read()
- * without the GIL, so any other answer is wrong.
+ * Tells whether the stack walk finds that the thread has released the GIL. Both threads are in
+ * read() without the GIL, so any other answer is wrong.
  */
 static bool is_released(void)
 {
@@ -66,7 +66,10 @@ static bool is_released(void)
 	return got == GIL_UNKNOWN || got == GIL_RELEASED || got == GIL_NONE;
 }
 
-/* Walks both threads with the layout of the changed copy. Returns whether any stack is wrong. */
+/*
+ * Walks the stacks of both threads with the layout of the changed copy. Returns whether any stack
+ * is wrong.
+ */
 static bool walks_wrong(const struct py_image *image, enum walk_outcome *outcome)
 {
 	const struct truth *truth[] = {&target.main, &target.thread};

@@ -362,7 +362,7 @@ static void no_frames(void)
 }
 
 /*
- * Checks what a walk gives if frame @i can't be read. In 3.11 and 3.12, the walk can't prove
+ * Checks what a stack walk gives if frame @i can't be read. In 3.11 and 3.12, the walk can't prove
  * without that frame that the innermost loop's frames run, so it shows none of them.
  */
 static void assert_broken(enum walk_outcome outcome, size_t i)
@@ -370,7 +370,7 @@ static void assert_broken(enum walk_outcome outcome, size_t i)
 	assert_outcome(outcome, image.l->walk == PY_WALK_CFRAME && i < OUTER_LOOP ? 0 : i);
 }
 
-/* Checks that the walk gives the stack without its @n innermost frames. */
+/* Checks that the stack walk gives the stack without its @n innermost frames. */
 static void assert_without(size_t n)
 {
 	assert_int_equal(image_walk(), WALK_OK);
@@ -468,8 +468,8 @@ static void circle_of_shims(void)
 
 /*
  * 3.11 and later: the innermost frame has no caller, although no C evaluation loop began with it.
- * So the chain is torn. In 3.12 such a chain counts as whole, because a greenlet's chain lacks the
- * loops' own frames.
+ * So the chain is torn (caught while it was being changed). In 3.12 such a chain counts as whole,
+ * because a greenlet's chain lacks the loops' own frames.
  */
 static void torn(void)
 {
@@ -505,7 +505,8 @@ static void thrown_into(void)
 }
 
 /*
- * 3.11, 3.12: the innermost loop has published its _PyCFrame but hasn't set `previous` in it yet.
+ * 3.11, 3.12: the innermost evaluation loop has published its _PyCFrame but hasn't set `previous`
+ * in it yet.
  */
 static void not_set_up(void)
 {
@@ -552,8 +553,8 @@ static void resume(size_t i)
 }
 
 /*
- * Builds the stack of build() with one more frame. 3.12: a walk first learns how far a loop's shim
- * (its own frame) is from its _PyCFrame.
+ * Builds the stack of build() with one more frame. 3.12: a stack walk first learns how far an
+ * evaluation loop's shim (its own frame) is from its _PyCFrame.
  */
 static void build_more(enum link link, int lasti)
 {
@@ -571,8 +572,8 @@ static void run_loop(void)
 }
 
 /*
- * The two innermost loops aren't set up yet, and their memory still has frames of earlier loops.
- * The walk must show none of these.
+ * The two innermost evaluation loops aren't set up yet, and their memory still has frames of
+ * earlier loops. The stack walk must show none of these.
  */
 static void neither_set_up(void)
 {
@@ -600,9 +601,9 @@ static void neither_set_up(void)
 }
 
 /*
- * 3.11, 3.12: C code enters a loop for a function or a generator, and the loop isn't set up yet.
- * Its _PyCFrame may contain anything. The walk still works, as long as the thread is in the loop
- * itself and not in a function that the loop calls.
+ * 3.11, 3.12: C code enters an evaluation loop for a function or a generator, and the loop isn't
+ * set up yet. Its _PyCFrame may contain anything. The walk still works, as long as the thread is in
+ * the loop itself and not in a function that the loop calls.
  */
 static void entered_just_now(void)
 {
@@ -615,8 +616,8 @@ static void entered_just_now(void)
 		bool generator = kind & 1;
 
 		/*
-		 * forgets what was learnt about shims (loops' own frames), as for another build of
-		 * Python
+		 * forgets what was learnt about shims (evaluation loops' own frames), as for
+		 * another build of Python
 		 */
 		memset(host.w->shims, 0, sizeof(host.w->shims));
 		image.shim = kind & 2 ? 112 : -112;
@@ -674,8 +675,8 @@ static void shim_left_over(void)
 }
 
 /*
- * 3.11, 3.12: the first frame of a loop is a generator's, and can't be read. The frame that resumed
- * it must not be shown as the innermost one.
+ * 3.11, 3.12: the first frame of an evaluation loop is a generator's, and can't be read. The frame
+ * that resumed it must not be shown as the innermost one.
  */
 static void resumed_and_missing(void)
 {
@@ -693,8 +694,9 @@ static void resumed_and_missing(void)
 }
 
 /*
- * 3.12: a greenlet begins, and its first loop isn't set up yet. A loop of another greenlet, now
- * left, used the same memory. The chain left there lacks the loops' own frames, and ends.
+ * 3.12: a greenlet begins, and its first evaluation loop isn't set up yet. A loop of another
+ * greenlet, now left, used the same memory. The chain left there lacks the loops' own frames, and
+ * ends.
  */
 static void greenlet_begins(void)
 {
@@ -719,7 +721,7 @@ static void greenlet_begins(void)
 
 /*
  * 3.12: a generator resumes another generator. While the second one is being entered or left, no
- * caller is stored in it. The walk must still find its caller.
+ * caller is stored in it. The stack walk must still find its caller.
  */
 static void resumed_just_now(void)
 {
@@ -749,7 +751,7 @@ static void switching_greenlets(void)
 		return;
 	put_u64(expected.addr[OUTER_LOOP - 1] + l->frame_back, expected.addr[OUTER_LOOP]);
 	expected.frame[OUTER_LOOP - 1].flags = 0;
-	/* only the first loop's own frame is taken out */
+	/* only the first evaluation loop's own frame is taken out */
 	assert_outcome(WALK_OK, FRAMES);
 	put_u64(expected.addr[FRAMES - 1] + l->frame_back, 0);
 	expected.frame[FRAMES - 1].flags = 0;
@@ -798,7 +800,7 @@ static void put_first_instruction(size_t i)
 /*
  * 3.11, 3.12: a frame hasn't executed an instruction yet. So a frame that it seems to have called
  * is left over from an earlier call. But a trace function is called before the first instruction,
- * in a loop of its own.
+ * in an evaluation loop of its own.
  */
 static void called_by_nobody(void)
 {
@@ -879,8 +881,8 @@ static void build_fresh(enum link caller, bool new_chunk)
 }
 
 /*
- * 3.11, 3.12: a frame hasn't executed an instruction yet. The walk uses the stored caller if it can
- * prove that it is the right one; otherwise it searches for the caller.
+ * 3.11, 3.12: a frame hasn't executed an instruction yet. The stack walk uses the stored caller if
+ * it can prove that it is the right one; otherwise it searches for the caller.
  */
 static void called_just_now(void)
 {
@@ -920,8 +922,8 @@ static void called_just_now(void)
 
 /*
  * A frame hasn't executed an instruction yet, and its stored caller, left over from an earlier
- * call, is a loop's own frame. That frame may still exist, or its field owner, which marks it as a
- * loop's own, may be overwritten.
+ * call, is an evaluation loop's own frame. That frame may still exist, or its field `owner`, which
+ * marks it as a loop's own, may be overwritten.
  */
 static void called_by_a_shim(void)
 {
@@ -965,8 +967,8 @@ static void called_by_the_dead(void)
 }
 
 /*
- * If the innermost loop's frame isn't the last one on the data stack, the loop isn't set up yet,
- * and nothing is shown.
+ * If the innermost evaluation loop's frame isn't the last one on CPython's data stack, the loop
+ * isn't set up yet, and nothing is shown.
  */
 static void not_the_last(void)
 {
@@ -982,9 +984,9 @@ static void not_the_last(void)
 }
 
 /*
- * The memory of a loop says that it is the thread's first one. If the data stack has frames of
- * other loops, that can't be true, and the stack is torn. Otherwise the thread has no Python
- * frames.
+ * The memory of an evaluation loop says that it is the thread's first one. If CPython's data stack
+ * has frames of other loops, that can't be true: the stack was caught while it was being changed.
+ * Otherwise the thread has no Python frames.
  */
 static void not_the_first(void)
 {
@@ -1005,8 +1007,8 @@ static void not_the_first(void)
 }
 
 /*
- * 3.13 and later: while the greenlet module switches, it takes the loops' own frames out of the
- * chain. So a chain of several frames counts as whole, wherever it ends.
+ * 3.13 and later: while the greenlet module switches, it takes the evaluation loops' own frames out
+ * of the chain. So a chain of several frames counts as whole, wherever it ends.
  */
 static void switching(void)
 {
@@ -1018,8 +1020,8 @@ static void switching(void)
 }
 
 /*
- * Checks that the walk gives the innermost part of the true stack, with the true checks of its code
- * objects.
+ * Checks that the stack walk gives the innermost part of the true stack, with the true checks of
+ * its code objects.
  */
 static void assert_part(void)
 {
@@ -1054,7 +1056,7 @@ static void every_nth_read_fails(void)
 	host.keep_on_fault = false;
 }
 
-/* Makes each page unreadable in turn, and walks over the stack. */
+/* Makes each page unreadable in turn, and walks the stack. */
 static void every_page_missing(void)
 {
 	VEC(uint64_t) pages = {};
@@ -1086,8 +1088,8 @@ static uint64_t id_with(enum walk_outcome outcome, enum native_outcome native, u
 }
 
 /*
- * Two stacks that differ only in how the walk ended have different ids, because their records say
- * how it ended.
+ * Two stacks that differ only in how the stack walk ended have different ids, because their records
+ * say how it ended.
  */
 static void ended_differently(void)
 {
@@ -1116,9 +1118,9 @@ static void ended_differently(void)
 TESTS(RELEASE_TEST)
 
 /*
- * Must be the last test. Checks that every outcome was reached, so that a new outcome needs a test.
- * TRUNCATED is tested in test_walk_image.c, CODE_HUGE in test_walk_random.c, CROWDED in
- * tests/e2e/storms.py.
+ * Must be the last test. Checks that every way in which a stack walk can end was reached, so that a
+ * new one needs a test. TRUNCATED is tested in test_walk_image.c, CODE_HUGE in test_walk_random.c,
+ * CROWDED in tests/e2e/storms.py.
  */
 static void test_all_reached(void **state)
 {

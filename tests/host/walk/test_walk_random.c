@@ -40,7 +40,7 @@ static void test_hostile_words(void **state)
 }
 
 /*
- * Walks the most expensive stack: 1,024 different code objects of the largest size, without cached
+ * Walks the stack that costs most: 1,024 different code objects of the largest size, without cached
  * hashes.
  */
 static void test_dearest(void **state)

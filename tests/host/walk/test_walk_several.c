@@ -82,7 +82,7 @@ static void test_no_frames(void **state)
 }
 
 /*
- * If looking at an interpreter takes 100 us, there is time for two of them. The walk uses the
+ * If looking at an interpreter takes 100 us, there is time for two of them. The stack walk uses the
  * better of the two.
  */
 static void test_bounded(void **state)

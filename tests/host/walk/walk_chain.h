@@ -36,7 +36,7 @@ struct plan {
 	} frame[CHAIN_MAX];
 };
 
-/* The frames that a walk must find, the innermost first. */
+/* The frames that a stack walk must find, the innermost first. */
 struct expected {
 	size_t n;
 	struct wire_frame frame[CHAIN_MAX];
@@ -188,8 +188,8 @@ static inline uint64_t chain_iframe(const struct planned *p, uint64_t back)
 }
 
 /*
- * Lays out the frames of @p and makes them the thread's stack. Sets @e to the frames that a walk
- * must find.
+ * Lays out the frames of @p and makes them the thread's stack. Sets @e to the frames that a stack
+ * walk must find.
  */
 static inline void chain_build(const struct plan *p, struct expected *e)
 {

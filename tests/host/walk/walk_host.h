@@ -61,7 +61,7 @@ static struct host {
 	struct staging *staging;
 	struct native *native;
 	struct native_out *native_out;
-	struct host_slot *second; /* state of a walk that interrupts the first walk */
+	struct host_slot *second; /* state of a stack walk that interrupts the first one */
 	/* called before each read, except reads that .at_read itself makes; may be NULL */
 	void (*at_read)(void);
 	bool interrupted; /* .at_read is running, so that what it sends is dropped */
@@ -75,7 +75,8 @@ static struct host {
 } host;
 
 /*
- * Aborts unless @ok, also under a fuzzer: the walker has a bug, since it must work with any target.
+ * Aborts unless @ok, also under a fuzzer: the walker (the code that finds frames) has a bug, since
+ * it must work with any target.
  */
 static inline void host_must(bool ok, const char *what)
 {
@@ -189,7 +190,7 @@ static inline bool host_read(void *dst, uint64_t addr, size_t n)
 	return host_read_pages(dst, addr, n);
 }
 
-/* Calls .at_read. The counters and the clock of the interrupted walk stay as they were. */
+/* Calls .at_read. The counters and the clock of the interrupted stack walk stay as they were. */
 static inline void host_interrupt(void)
 {
 	uint64_t reads = host.reads, bytes = host.bytes, clock_ns = host.clock_ns;
@@ -347,7 +348,7 @@ static inline void host_init(void)
 		  "out of memory");
 }
 
-/* Forgets all records that were sent, so that the walker sends them again. */
+/* Forgets all records that were sent, so that the next stack walk sends them again. */
 static inline void host_forget_sent(void)
 {
 	vec_foreach(r, &host.sent)
@@ -389,8 +390,8 @@ static inline void host_fini(void)
 }
 
 /*
- * Walks the thread with thread pointer @tp in the interpreter at @where. Returns the outcome. The
- * frames are in host.out, their number is w->n.
+ * Walks the Python stack of the thread with thread pointer @tp in the interpreter at @where.
+ * Returns how the walk ended. The frames are in host.out, their number is w->n.
  */
 static inline enum walk_outcome host_walk(const struct py_where *where, uint64_t tp)
 {

@@ -56,8 +56,8 @@ static struct image {
 	struct py_where where;
 	uint64_t heap, stack, tstate, none;
 	uint64_t c_stack;	 /* top of the C stack, which grows downwards */
-	int shim;		 /* 3.12: bytes from a loop's _PyCFrame to its own frame */
-	uint64_t cframe;	 /* 3.11, 3.12: _PyCFrame of the loop that was entered last */
+	int shim;		 /* 3.12: bytes from _PyCFrame to frame of an evaluation loop */
+	uint64_t cframe;	 /* 3.11, 3.12: _PyCFrame of the innermost evaluation loop */
 	uint64_t chunk;		 /* address of the present chunk of the data stack */
 	uint64_t previous_chunk; /* _PyStackChunk.previous of the present chunk */
 	unsigned chunks;

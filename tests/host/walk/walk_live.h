@@ -126,8 +126,8 @@ static void set_addresses(const struct py_image *image, uint64_t bias)
 }
 
 /*
- * Finds the interpreter in the process. Returns NULL, or the reason why the process can't be
- * walked.
+ * Finds the interpreter in the process. Returns NULL, or the reason why no stacks of the process
+ * can be found.
  */
 static const char *find(void)
 {
@@ -243,8 +243,8 @@ static bool is_frame(const struct py_code *code, size_t i, const struct named *t
 }
 
 /*
- * Tells whether the frames of the walk are the innermost frames of @truth. Sets *@ret to their
- * number.
+ * Tells whether the frames that the stack walk found are the innermost frames of @truth. Sets *@ret
+ * to their number.
  */
 static bool is_part_of(const struct truth *truth, size_t *ret)
 {
@@ -303,7 +303,7 @@ static int after(void **state)
 {
 	stop();
 	host.pid = 0;
-	/* a test that failed in a walk with failing reads leaves .fail_nth set */
+	/* a test that failed in a stack walk with failing reads leaves .fail_nth set */
 	host.fail_nth = 0;
 	return 0;
 }

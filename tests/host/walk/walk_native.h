@@ -20,8 +20,8 @@ static inline uint32_t native_new_chunk(void)
 }
 
 /*
- * Adds a level of the tree above @n entries: puts the entries into chunks, and replaces them by an
- * entry for each chunk. Returns the number of chunks.
+ * Adds a level of the search tree above @n entries: puts the entries into chunks, and replaces them
+ * by an entry for each chunk. Returns the number of chunks.
  */
 static inline size_t native_add_level(struct unwind_row *entry, size_t n)
 {

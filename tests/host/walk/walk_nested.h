@@ -9,7 +9,7 @@
 
 #include "walk_host.h"
 
-/* The result of a walk. */
+/* The result of a stack walk. */
 struct nested_result {
 	__u32 n, groups, native_n;
 	__u8 outcome, native_outcome, thread, current;
@@ -19,7 +19,7 @@ struct nested_result {
 	struct native_out native_out;
 };
 
-static uint64_t nested_begun; /* how many second walks have begun */
+static uint64_t nested_begun; /* how many second stack walks have begun */
 
 static inline void nested_take_result(struct nested_result *r, const struct walk *w,
 				      const struct walk_out *out, const struct walk_addrs *addrs,
@@ -51,22 +51,24 @@ static inline void nested_take_first(struct nested_result *r)
 }
 
 /*
- * the result of the first walk without a second one; the two variables after it hold the state at
- * its beginning
+ * the result of the first stack walk without a second one; the two variables after it hold the
+ * state at its beginning
  */
 static struct nested_result nested_alone;
 static struct walk nested_before;
 static struct native nested_before_native;
 
 /*
- * Checks that the second walk finds the Python frames that the first walk found when it ran alone.
+ * Checks that the second stack walk finds the Python frames that the first one found when it ran
+ * alone.
  */
 static inline void nested_compare(const struct host_slot *s)
 {
 	static struct nested_result r;
 
 	/*
-	 * can't be compared: other reads fail than in the first walk, or the thread has no Python
+	 * can't be compared: other reads fail than in the first stack walk, or the thread has no
+	 * Python
 	 */
 	if (host.fail_nth || !host.layout.version)
 		return;
@@ -77,7 +79,7 @@ static inline void nested_compare(const struct host_slot *s)
 		  "a second walk gave something else");
 }
 
-/* Overwrites all state of the second walk, because the first walk must use none of it. */
+/* Overwrites all state of the second stack walk, because the first one must use none of it. */
 static inline void nested_scribble(void)
 {
 	memset(walk_state(1), 0x5a, sizeof(struct walk));
@@ -88,7 +90,10 @@ static inline void nested_scribble(void)
 	memset(walk_staging(1), 0x5a, sizeof(struct staging));
 }
 
-/* Walks and unwinds the same thread in a second walk, and sends the stack. */
+/*
+ * Finds the Python and native frames of the same thread in a second stack walk, and sends the
+ * stack.
+ */
 static inline void nested_walk_second(void)
 {
 	uint64_t lost = host.counters[COUNT_BUSY];
@@ -122,8 +127,8 @@ static inline void nested_walk_second(void)
 }
 
 /*
- * Runs @walk twice: alone, and interrupted. At the end the state is that after the interrupted
- * walk.
+ * Runs the stack walk @walk twice: alone, and interrupted. At the end the state is that after the
+ * interrupted walk.
  */
 static inline void nested_check(void (*walk)(void))
 {

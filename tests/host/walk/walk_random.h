@@ -13,7 +13,7 @@
 
 #define MAX_MUTATIONS 32
 
-/* the most reads that a walk may need, for a hostile circle of the largest texts */
+/* the most reads that a stack walk may need, for a hostile circle of the largest texts */
 #define MOST_READS (MAX_STEPS * 4 + HASH_BUDGET / 8 + 4096)
 
 /* The source of random choices: the given bytes and, after these, a generator. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The end of each program that tests walks: runs every function of the program's list X(NAME) for
- * every release, and defines main(). Include this header after cmocka.h.
+ * The end of each program that tests stack walks: runs every function of the program's list X(NAME)
+ * for every release, and defines main(). Include this header after cmocka.h.
  */
 #ifndef TESTS_HOST_WALK_WALK_TESTS_H
 #define TESTS_HOST_WALK_WALK_TESTS_H
