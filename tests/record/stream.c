@@ -14,7 +14,7 @@ enum kind { RECORD, FLUSH, MAPPED, EXIT, COMM, EXEC, LOOK_AGAIN, EXAMINE, PREPAR
 
 struct entry {
 	enum kind kind;
-	size_t at, n; /* where the entry's bytes are in .bytes, and how many */
+	size_t at, n; /* where the bytes of this piece of input are in .bytes, and how many */
 };
 
 static struct {

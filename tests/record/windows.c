@@ -213,7 +213,10 @@ static int64_t difference(const struct samples *a, const struct samples *b)
 	return a->all.n == b->all.n ? -1 : a->all.n > n ? a->all.v[n].time_ns : b->all.v[n].time_ns;
 }
 
-/* Tells a replay where to cut windows: after every @every entries, and after entry @at. */
+/*
+ * Tells a replay where to cut windows: after every @every entries of the saved input, and after
+ * entry @at.
+ */
 struct cuts {
 	struct samples got;
 	size_t every, at;
@@ -289,7 +292,10 @@ static void replay_native(struct session *s)
 	clear(&cut.got);
 }
 
-/* Replays the recording once for each entry, cut into two windows after that entry. */
+/*
+ * Replays the recording once for each entry of the saved input, cut into two windows after that
+ * entry, and compares the result with the replay without cuts.
+ */
 static void replay_each(struct session *s)
 {
 	struct cuts whole = {.at = SIZE_MAX}, cut = {};
