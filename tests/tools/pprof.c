@@ -317,7 +317,7 @@ static void fill_bulk(struct profile *p)
 		location[i] = profile_location(p, &l);
 	}
 	while (profile_n_stacks(p) < BULK_STACKS) {
-		/* the frames at the root stay the same for a while, those at the leaf change */
+		/* the outermost frames stay the same for a while, the innermost ones change */
 		for (unsigned i = 0; i < BULK_DEPTH; i++) {
 			if (i < 4 || next_random(&seed) % 16 == 0 || !profile_n_stacks(p))
 				frames[i] = location[next_random(&seed) % BULK_LOCATIONS];
