@@ -104,7 +104,7 @@ def captured(interpreter, name, folder, stops):
 
 def stacks(folder, *spoilt):
     """Yields four values for each stack: gdb's addresses, gdb's reason for ending, the unwinder's
-    addresses, the unwinder's outcome."""
+    addresses, how the unwinder ended."""
     ours = subprocess.run([TOOL, folder, *spoilt], stdout=subprocess.PIPE, check=True, timeout=300)
     lines = iter(ours.stdout.decode().splitlines())
     with open(os.path.join(folder, "stops"), encoding="utf-8", errors="replace") as f:
