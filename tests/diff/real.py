@@ -167,7 +167,7 @@ class Recording:
         return b"".join(out)
 
 
-# shares that a function may have before it is made dearer; most functions have less than LARGE
+# from which to which share a function may have before it is made dearer; few functions reach LARGE
 SOME, LARGE = (0.03, 0.3), (0.2, 0.7)
 
 
