@@ -182,7 +182,7 @@ static void test_waits(void **state)
 	n = live_total(l, row("a"), LIVE_RECENT);
 	/*
 	 * the sample of the wait is labelled "held" too, but the columns CPU and GIL count only the
-	 * 60 ms for which a ran
+	 * 60 ms for which function a ran
 	 */
 	assert_int_equal(n.running, 60ll * MS);
 	assert_int_equal(n.held, 60ll * MS);

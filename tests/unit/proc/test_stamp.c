@@ -72,7 +72,7 @@ static void end(struct child *c)
 	close(c->answer[0]);
 	/*
 	 * kill(), because another child may also hold the pipe's end, so that closing it wouldn't
-	 * end this one
+	 * end this child
 	 */
 	kill(c->pid, SIGKILL);
 	waitpid(c->pid, NULL, 0);

@@ -21,7 +21,7 @@
 /* after this many frames (batches of samples) another agent opens the store */
 #define REOPEN	 90
 #define FRAME_MS 100
-#define PIN_EACH 20 /* number of frames from one pinned window to the next */
+#define PIN_EACH 20 /* number of frames (batches of samples) from one pinned window to the next */
 #define SAMPLES	 4
 /* the store's limit in bytes, of which 12 MiB are for SQLite's log */
 #define LIMIT ((12ull << 20) + (72 << 10))
@@ -40,8 +40,9 @@ static struct recorded {
 	struct writer w;
 	struct store *reader; /* a reader in an open transaction, or NULL */
 	VEC(struct ack) acks;
-	struct lines truth;	 /* all samples that were ever written, sorted by time */
-	size_t upto[FRAMES + 1]; /* upto[i]: number of samples in the frames before frame i */
+	struct lines truth; /* all samples that were ever written, sorted by time */
+	/* upto[i]: number of samples in the batches (frames) before number i */
+	size_t upto[FRAMES + 1];
 	/*
 	 * the encoded columns of a frame (batch of samples), which the test appends after a power
 	 * cut

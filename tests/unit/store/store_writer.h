@@ -94,7 +94,10 @@ static inline struct store *open_store(pid_t owner)
 	return open_store_at(store_path(), owner);
 }
 
-/* State of a test that does what an agent does: takes samples, writes frames, seals segments. */
+/*
+ * State of a test that does what an agent does: takes samples, writes frames (batches of samples),
+ * seals segments.
+ */
 struct writer {
 	struct store *s;
 	struct numbering n;

@@ -56,8 +56,8 @@ static void write_part(struct writer *w, int64_t from)
 }
 
 /*
- * Writes segments (series of frames), and seals the first three of them: turns their frames into
- * blocks.
+ * Writes segments of frames (batches of samples), and seals the first three segments: turns their
+ * frames into blocks.
  */
 static void write_segments(struct writer *w)
 {

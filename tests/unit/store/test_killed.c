@@ -38,7 +38,10 @@ static void write_frames(uint32_t seed, int report)
 	pause();
 }
 
-/* Kills the writer a moment after it reported some frame. Returns how many frames it reported. */
+/*
+ * Kills the writer a moment after it reported some frame (batch of samples). Returns how many
+ * frames it reported.
+ */
 static unsigned kill_writer(uint32_t seed)
 {
 	uint32_t random = seed * 7919, after = 1 + random_below(&random, 3 * FRAMES);
@@ -64,7 +67,7 @@ static unsigned kill_writer(uint32_t seed)
 	return n;
 }
 
-/* Makes again the samples that the writer wrote up to frame @frames. */
+/* Makes again the samples that the writer wrote in its first @frames frames (batches). */
 static struct profile *written(uint32_t seed, size_t frames)
 {
 	struct profile *p = new_profile();

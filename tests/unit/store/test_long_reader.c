@@ -16,7 +16,10 @@
 #define MOST_FRAMES 600 /* some 75 MiB */
 #define REFUSED	    3
 
-/* Random bytes for a frame's columns; compression doesn't make them shorter. */
+/*
+ * Random bytes for the columns of a frame (batch of samples); compression doesn't make them
+ * shorter.
+ */
 static uint8_t noise[FRAME_BYTES];
 
 static uint64_t bytes_of(const char *name)
@@ -34,8 +37,8 @@ static uint64_t all_bytes(void)
 }
 
 /*
- * Does what an agent does in a second, with a segment for each frame. Returns the result of the
- * store's function.
+ * Does what an agent does in a second, with a segment for each frame (batch of samples). Returns
+ * the result of the store's function.
  */
 static int add_second(struct store *s, uint64_t segment)
 {
@@ -71,7 +74,7 @@ static int64_t number(struct store *s, const char *sql)
 	return n;
 }
 
-/* Checks that the store's frames end with number @last and have no gap. */
+/* Checks that the store's frames (batches of samples) end with number @last and have no gap. */
 static void expect_frames(struct store *s, uint64_t last)
 {
 	int64_t n = number(s, "SELECT count(*) FROM frame");

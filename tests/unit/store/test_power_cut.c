@@ -50,8 +50,8 @@ static void make_image(struct cut *c)
 }
 
 /*
- * Checks that the samples @got are those of whole frames of the store without a gap. Sets in @i
- * which frames these are. Returns what is wrong, or NULL.
+ * Checks that the samples @got are those of whole frames (batches) of the store without a gap. Sets
+ * in @i which frames these are. Returns what is wrong, or NULL.
  */
 static const char *compare(struct image *i, const struct lines *got)
 {
@@ -154,7 +154,10 @@ static const char *go_on_in(struct image *i, struct store *s)
 	return wrong;
 }
 
-/* Lets another agent open the store: it must find the same frames, seal them, and add frames. */
+/*
+ * Lets another agent open the store: it must find the same frames (batches of samples), seal them,
+ * and add frames.
+ */
 static const char *check_agent(struct image *i)
 {
 	struct store *s = NULL;

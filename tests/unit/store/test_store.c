@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was written to the agent's store is read back, whether its segment is sealed (its frames
- * turned into blocks) or not. A file that isn't a store is left unchanged.
+ * What was written to the agent's store is read back, whether its segment is sealed (its batches of
+ * samples turned into blocks) or not. A file that isn't a store is left unchanged.
  */
 #include "store_writer.h"
 

@@ -65,8 +65,8 @@ static void expect(const struct truth *t)
 }
 
 /*
- * The sums are the same before and after segments are sealed (their frames turned into blocks), and
- * after they are removed.
+ * The sums are the same before and after segments are sealed (their batches of samples turned into
+ * blocks), and after they are removed.
  */
 static void test_sums(void **state)
 {

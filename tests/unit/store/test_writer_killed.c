@@ -40,14 +40,18 @@ static char dir[] = "/tmp/krait-store-XXXXXX";
 
 static struct test {
 	struct profile *p;
-	VEC(struct profile_sample) samples; /* the samples of all frames that may be sent */
-	struct lines truth;		    /* the same samples as lines of text, sorted by time */
+	/* the samples of all frames (batches) that may be sent */
+	VEC(struct profile_sample) samples;
+	struct lines truth; /* the same samples as lines of text, sorted by time */
 	/*
 	 * number of frames (batches of samples) that were sent, and of these that are known to be
 	 * written
 	 */
 	unsigned sent, written;
-	bool hold; /* makes the writer faulty: it reports a frame before it has written it */
+	/*
+	 * makes the writer faulty: it reports a frame (batch of samples) before it has written it
+	 */
+	bool hold;
 	uint32_t random;
 } t;
 
@@ -65,7 +69,10 @@ enum fate { NEVER, MAYBE, WRITTEN };
 static struct shared {
 	unsigned passes, wrong; /* of readers */
 	bool end;
-	/* whether each frame was written; of a frame that a kill interrupted, that isn't known */
+	/*
+	 * whether each frame (batch of samples) was written; of a frame that a kill interrupted,
+	 * that isn't known
+	 */
 	enum fate fates[MOST * ROUNDS_FULL];
 } * shared;
 
@@ -107,8 +114,8 @@ struct found {
 };
 
 /*
- * Tells whether the samples @got are those of whole frames without a gap. Sets @ret to the frames
- * found.
+ * Tells whether the samples @got are those of whole frames (batches) without a gap. Sets @ret to
+ * the frames found.
  */
 static bool compare(const struct lines *got, struct found *ret)
 {
@@ -130,7 +137,7 @@ static bool compare(const struct lines *got, struct found *ret)
 	return true;
 }
 
-/* Reads the whole store. Tells whether its frames are right. */
+/* Reads the whole store. Tells whether its frames (batches of samples) are right. */
 static bool look(struct found *ret)
 {
 	const struct store_query q = {.since_ms = BEGIN_MS, .until_ms = BEGIN_MS + (1ll << 32)};
@@ -155,8 +162,8 @@ static bool look(struct found *ret)
 }
 
 /*
- * Tells whether the store has each frame that was written, except those older than its oldest one,
- * and no frame that was never written.
+ * Tells whether the store has each frame (batch of samples) that was written, except those older
+ * than its oldest one, and no frame that was never written.
  */
 static bool fates_are_right(const struct found *found, const enum fate *fates)
 {
@@ -197,9 +204,9 @@ struct round {
 	int in[2], out[2];
 	struct numbering n;
 	struct blob_place place;
-	/* number of bytes sent: in all, and up to the end of each frame */
+	/* number of bytes sent: in all, and up to the end of each frame (batch of samples) */
 	size_t sent, ends[MOST];
-	unsigned frames; /* number of frames that were sent completely */
+	unsigned frames; /* number of frames (batches of samples) sent completely */
 };
 
 static void start_writer(struct round *r)
@@ -223,7 +230,7 @@ static void start_writer(struct round *r)
 	numbering_begin(&r->n);
 }
 
-/* Makes the next frame, as the agent's sampler would send it. */
+/* Makes the next frame (batch of samples), as the agent's sampler would send it. */
 static void make_frame(struct round *r, struct str *ret)
 {
 	unsigned at = t.sent++;
@@ -267,8 +274,8 @@ static void send_frames(struct round *r)
 }
 
 /*
- * Returns how many frames the writer has read. Sets *@written to how many it has certainly written:
- * it reads a frame only after it has written the one before.
+ * Returns how many frames (batches of samples) the writer has read. Sets *@written to how many it
+ * has certainly written: it reads a frame only after it has written the one before.
  */
 static unsigned taken(const struct round *r, unsigned *written)
 {
@@ -284,7 +291,10 @@ static unsigned taken(const struct round *r, unsigned *written)
 	return n;
 }
 
-/* Kills the writer a moment after it has read some frame, whatever the writer is doing. */
+/*
+ * Kills the writer a moment after it has read some frame (batch of samples), whatever the writer is
+ * doing.
+ */
 static void kill_at_random(struct round *r)
 {
 	unsigned frames = random_below(&t.random, MOST), written;
@@ -297,7 +307,10 @@ static void kill_at_random(struct round *r)
 	assert_int_equal(waitpid(r->pid, NULL, 0), r->pid);
 }
 
-/* Lets a writer take frames, and kills it. Returns whether the store is wrong after that. */
+/*
+ * Lets a writer take frames (batches of samples), and kills it. Returns whether the store is wrong
+ * after that.
+ */
 static bool round_is_wrong(void)
 {
 	static struct found found;

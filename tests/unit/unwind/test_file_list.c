@@ -60,7 +60,7 @@ static void keep(const char *command, const char *const *path, size_t n)
 
 static const char *const paths[] = {"/lib/a.so", "[vdso]", "/lib/with\nnewline", "/lib/b c.so"};
 
-/* Returns the path of the only list in the cache. */
+/* Returns the path of the only list of files in the cache. */
 static void list_path(char *ret, size_t n)
 {
 	DIR *d = opendir(dir);
