@@ -74,7 +74,10 @@ static void make_gil(void)
 		return;
 	}
 	w->gil = PY_GIL_CURRENT;
-	/* in 3.6 these words are static variables of two source files */
+	/*
+	 * in 3.6 the GIL and the pointer to the current thread state are static variables of two
+	 * source files
+	 */
 	if (image.l->version == 0x306)
 		image_alloc(HOST_PAGE);
 	w->tstate_current = image_alloc(8);
