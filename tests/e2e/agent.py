@@ -29,7 +29,7 @@ burn(float(sys.argv[1]))
 print("done", flush=True)
 sys.stdin.read()
 """
-FRAME = 1.0  # length of a frame in seconds; a writer that is killed loses one frame at most
+FRAME = 1.0  # the store's step in seconds; a killed writer loses the samples of one at most
 # how many seconds later things may happen on a busy machine, where the agent may not get a CPU at
 # once
 LATE = 1.0
@@ -84,8 +84,9 @@ def children_of(pid):
 
 
 def writer_of(agent, not_this=0):
-    """Returns the process id of the agent's writer: the process without capabilities whose parent,
-    the starter, has none either. If the writer is still @not_this, waits for another writer."""
+    """Returns the process id of the process that writes the agent's store. It is a child of the
+    agent's process that starts writers. If the writer still has the process id @not_this, waits for
+    another writer."""
     end = time.time() + 20
     while time.time() < end:
         for starter in children_of(agent.pid):
@@ -209,7 +210,8 @@ def windows():
             for pid, cpu in ran.items():
                 check(abs(found[pid][0] - cpu) <= max(3 * found[pid][1], 0.01 * cpu), "%s: %.3f s instead of %.3f" % (words, found[pid][0], cpu))
         # Only these programs are compared, because the agent also recorded what ran beside this
-        # test. The table has all rows (-n 1000), since burn's share hardly changes.
+        # test. With -n 1000 the table has all rows: a shorter one may lack burn(), whose share
+        # hardly changes.
         done = krait("diff", "--store", store, a, b, "--process", "program.py", "-n", "1000")
         check(done.returncode == 0 and "burn" in done.stdout, done.stdout + done.stderr)
         done = krait("last", a, "--store", store, "-p", str(second.pid), "--service", "web")
@@ -251,9 +253,9 @@ def killed():
         lost, again = lost_with_writers(store)
         print("%.3f s kept of %.3f, %.3f s counted as lost" % (found, cpu, lost / HZ))
         check(again == kills, "%d writers were started again" % again)
-        # The samples kept and lost, added up, may differ a little from the CPU time: a frame (a
-        # second) that was written but not acknowledged is stored and also counted as lost, and the
-        # agent needs a moment to start.
+        # The samples kept and lost, added up, may differ a little from the CPU time: the samples of
+        # a second that were written but not acknowledged are stored and also counted as lost, and
+        # the agent needs a moment to start.
         check(abs(found + lost / HZ - cpu) <= 3 * error + 0.1, "%.3f s kept and %.3f s lost of %.3f" % (found, lost / HZ, cpu))
         check(lost / HZ <= kills * (2 * FRAME + LATE), "%d samples are lost" % lost)
         agent = kit.start_agent(store, "-F", str(HZ))

@@ -408,9 +408,9 @@ def services():
 
 @kit.case
 def marks():
-    """Root and members of the group krait can mark moments through the query server, and see what
-    is pinned. Another user can't. A mark's words are only shown as text. Without an agent
-    nothing is marked."""
+    """Root and members of the group krait can mark moments through the query server, and see which
+    windows of time the store keeps because of a mark (pins). Another user can't. A mark's words are
+    only shown as text. Without an agent nothing is marked."""
     kit.need("setpriv")
     member = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--groups", str(MEMBERS)]
     with folder() as d:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """krait agent pins the time around a mark that somebody sets, around a signal, or around much CPU
-time. While a trigger's condition is met the agent samples more often, and the recorded CPU time
-stays right: the truth is the kernel's CPU clock of the process."""
+time: its samples stay in the store. As long as one of these triggers holds, the agent samples more
+often, and the recorded CPU time stays right: the truth is the kernel's CPU clock of the process."""
 import collections
 import json
 import math
@@ -58,9 +58,9 @@ def samples(store, pid, path, *window):
 
 @kit.case
 def mark():
-    """A mark and a signal each pin the minute before and the minute after, with the words of the
-    mark. Each writes a line into the log and adds to a counter. While a window is pinned there
-    are more samples, and their weights add up to the same CPU time."""
+    """A mark and a signal each make the agent keep (pin) the minute before and the minute after,
+    with the words of the mark. Each writes a line into the log and adds to a counter. A pinned
+    window of time has more samples, and their weights add up to the same CPU time."""
     with folder() as d, kit.python() as target:
         store = d + "/store"
         agent = kit.start_agent(store, *RATE)
@@ -120,9 +120,9 @@ printf '%%s\n' "$@" "$(id -u)" "$(awk '/CapPrm/ {print $2}' /proc/self/status)" 
 
 @kit.case
 def failure():
-    """If a program ends with an error, the agent pins the minute before and the minute after, and
-    runs the user's program for this trigger, without rights. If a program ends with exit code 0
-    or by SIGTERM, the agent does neither."""
+    """If a program ends with an error, the agent keeps (pins) the minute before and the minute
+    after, and runs, without rights, the program that the user wants to be run then. If a program
+    ends with exit code 0 or by SIGTERM, the agent does neither."""
     with folder() as d:
         store, program, hook, out = d + "/store", d + "/shop.py", d + "/hook", d + "/out"
         with open(program, "w") as f:
@@ -172,8 +172,8 @@ def refusals():
 
 @kit.full_case
 def much_cpu():
-    """If a program takes more CPU time than --pin-cpu allows, the agent pins a window, and the
-    words of this pin say why."""
+    """If a program takes more CPU time than --pin-cpu allows, the agent keeps (pins) a window of
+    time, and the words of this pin say why."""
     with folder() as d, kit.python() as target:
         agent = kit.start_agent(d + "/store", *RATE, "--pin-cpu", "30")
         wait_for_pins(d + "/store", 1, 40)

@@ -19,7 +19,7 @@ RATE = ("-F", "199")
 EPERM = 1
 NEEDED = 38, 39  # CAP_PERFMON, CAP_BPF
 MAY_HAVE = (2, 5, 6, 7, 19, 21, 38, 39, 40)
-GAP = 2.0  # the time between two agents, in seconds, of which nothing may be recorded
+GAP = 2.0  # at most so many seconds between two agents may lack samples
 # if an agent waits this many seconds for a CPU while it starts, the machine is too busy to judge
 BUSY_WAIT = 0.5
 BUSY = """
@@ -40,7 +40,8 @@ def children_of(pid):
 
 
 def processes(agent):
-    """Returns the process ids of the agent's sampler, starter and writer."""
+    """Returns the process ids of the agent's three processes: the one that samples, the one that
+    starts writers, and the writer of the store."""
     for starter in children_of(agent.pid):
         for writer in children_of(starter):
             return agent.pid, starter, writer
@@ -54,8 +55,9 @@ def capabilities(fields, name):
 
 @kit.case
 def capabilities_of_each():
-    """The sampler keeps the capabilities that it needs; starter and writer have none. No process
-    gains a right by executing a program, and all have a seccomp filter."""
+    """The agent's process that samples keeps the capabilities that it needs; the processes that
+    start the writer and write the store have none. No process gains a right by executing a program,
+    and all have a seccomp filter."""
     with folder() as d:
         agent = kit.start_agent(d + "/store", *RATE)
         try:

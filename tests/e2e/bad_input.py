@@ -220,8 +220,8 @@ def folder_removed():
 
 @kit.case
 def nowhere_else():
-    """The output can't be written, and no other place has room for it either: krait prints the
-    plain error, and leaves no file."""
+    """The output can't be written, and no other place has room for it either: krait prints only the
+    error, and leaves no file."""
     with folder() as d, python() as target:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "none", d], check=True)
         try:

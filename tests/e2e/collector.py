@@ -202,7 +202,7 @@ def top_says_it():
     shown, truth = json.loads(done.stdout), 100 * float(re.search(r"0\.\d{4}", done.stderr)[0])
     check(abs(shown["last"]["gc_percent"] - truth) < 5, "%s, not %s" % (shown["last"], truth))
     rows = {r["function"]: r["self"]["gc_percent"] for r in shown["rows"] if r["kind"] == "python" and r["self"]["samples"] > 20}
-    # only finalizers and callbacks call this function
+    # only finalizers and callbacks of weak references call deeper()
     check(rows["work"] == 0 and rows["deeper"] > 90, str(rows))
 
 

@@ -541,8 +541,8 @@ def target_ends_recording_ends():
             check(running.process.returncode == 0, said)
 
 
-# A library that, two seconds after krait's start, writes nonsense into the first ring, as if the
-# kernel had done so.
+# A library that, two seconds after krait's start, writes nonsense into the first ring buffer of
+# samples, as if the kernel had done so.
 RINGS_FAIL = """
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -646,7 +646,8 @@ int bpf_map_update_batch(int fd, const void *keys, const void *values, __u32 *n,
 
 @kit.case
 def no_room_for_an_interpreter():
-    """If krait can't add a process to its maps, it names the process and the reason."""
+    """If krait can't add a process's interpreter to its BPF maps, it names the process and the
+    reason."""
     with folder() as d:
         env = kit.preloaded(d, REFUSED, 'MAP="layouts"', "FROM=0", "ERROR=ENOSPC")
         done = krait("record", "-d", 5, "-F", 999, "-o", d + "/o.pb.gz", "--", kit.PYTHON, "-c",
@@ -669,8 +670,8 @@ def no_room_for_children():
 
 @kit.case
 def no_ring():
-    """One CPU has no ring, as if it had come online after krait began. krait says that records of
-    this CPU are lost, and doesn't say that a ring was full."""
+    """One CPU has no ring buffer, as if it had come online after krait began. krait says that
+    records of this CPU are lost, and doesn't say that a ring buffer was full."""
     cpus = sorted(os.sched_getaffinity(0))
     if len(cpus) < 2:
         raise kit.Skip("one CPU")

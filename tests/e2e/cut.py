@@ -7,8 +7,9 @@ import sys
 import kit
 from kit import Background, Skip, check, folder, krait
 
-# A program in which low() calls itself in one evaluation loop, more often than a stack has frames
-# (1,024). middle() and leaf() each run in an evaluation loop of their own, which sorted() calls.
+# A program in which low() calls itself in one evaluation loop, more often than a recorded stack can
+# have frames (1,024). middle() and leaf() each run in an evaluation loop of their own, which
+# sorted() calls.
 DEEP = """
 import sys
 sys.setrecursionlimit(5000)
@@ -30,9 +31,9 @@ CALLED = ["low", "sorted", "middle", "sorted", "leaf"]
 
 
 def once_each(stack):
-    """Returns the names of the program's functions, "sorted" for sorting, and marks. Neighbours
-    with the same name are returned once, because low() calls itself, and a call of sorted() has
-    several native frames."""
+    """Returns the names in a stack: the program's functions, "sorted" for sorting, and marks (names
+    in brackets that stand for missing frames). Neighbours with the same name are returned once,
+    because low() calls itself, and a call of sorted() has several native frames."""
     names = []
     for frame in stack:
         name = "sorted" if "sort" in frame.name else frame.name
@@ -43,8 +44,8 @@ def once_each(stack):
 
 def stacks(d, pid, native, expected):
     """Records the program. Returns two lists: how many stacks have leaf() innermost, and which of
-    these are wrong. In a right stack, a mark stands for the frames that weren't reached, and
-    @expected follows it."""
+    these are wrong. A right stack begins with a mark, a name in brackets that stands for the frames
+    that weren't reached, and goes on with @expected."""
     done = krait("record", "-p", pid, "-d", "0.6", "-F", "499", "--native=" + native, "-o", d + "/o.pb.gz")
     check(done.returncode == 0, done.stderr)
     profile = kit.pprof.read(d + "/o.pb.gz")

@@ -18,7 +18,7 @@ from kit import Background, case, check, folder, krait, python
 NOBODY = 65534
 
 # A program in which each call is of a new function, with a line table of 16 KiB: three seconds of
-# such calls are more than the rings hold.
+# such calls are more than krait's ring buffers hold.
 CHURN = r"""
 import sys
 names = {}

@@ -202,8 +202,8 @@ def columns(text):
 
 @case
 def odd_text():
-    """krait dump puts the marks below a line of source into the right columns, also if the line has
-    wide or combining characters. It leaves control characters out of source and names."""
+    """krait dump puts the carets (^) below a line of source into the right columns, also if the
+    line has wide or combining characters. It leaves control characters out of source and names."""
     call = "time.sleep(1000)"
     lines = ["a = '\u4e2d\u6587e\u0301\u202e\x9b';\tb = (%s, 1)" % call, "c = (%s, '%s')" % (call, "\xe9" * 300),
              "d = ('%s', %s)" % ("\xe9" * 300, call)]

@@ -235,8 +235,8 @@ def stacks_stay_whole():
 
 @kit.case
 def outcomes_of_each():
-    """krait notes incomplete samples separately for each event, and says how many of the event's
-    samples have the mark."""
+    """krait counts separately for each event how many samples were taken while the interpreter
+    started or ended, and says so."""
     with folder() as d:
         got = Recorded(d, "-e", CLOCK, "-e", FAULTS)
         for i, (event, value) in enumerate((("cpu-clock", "cpu"), ("page-faults", "page-faults"))):

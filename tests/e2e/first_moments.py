@@ -178,9 +178,9 @@ def without_rows(cache, pid):
 
 
 def rows_are_there(mbytes, cold):
-    """A process of -p runs in a library with @mbytes of code. If krait's cache has the library's
-    unwind rows, the rows are ready before the first sample. Without a cache, the rows are ready
-    for at least the share @cold of the samples."""
+    """A process that -p names runs in a library with @mbytes of code. If krait's cache has the
+    library's unwind rows, the rows are ready before the first sample. Without a cache, the rows are
+    ready for at least the share @cold of the samples."""
     if os.uname().machine != "x86_64":
         raise kit.Skip("the library is written for x86-64")
     kit.need("gcc")

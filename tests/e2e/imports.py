@@ -67,7 +67,7 @@ def make(d):
 
 
 def last_name(frame):
-    """Returns the name of a frame without its class."""
+    """Returns the name of a frame's function, without the name of the function's class."""
     return frame.name if frame.name.startswith("import ") else frame.name.rpartition(".")[2]
 
 

@@ -77,8 +77,9 @@ units_are_valid() {
 	done
 	said=$(systemd-analyze verify "$here"/* 2>&1) && [ -z "$said" ] || { echo "$said"; return 1; }
 }
-# systemd-analyze gives a service without any limit a score of 10 (the threshold is in tenths). The
-# agent's score is what sampling all processes needs.
+# systemd-analyze scores how exposed a service is: 10 means that it has no limit at all (the
+# threshold is in tenths). The agent's score can't be lower, because sampling all processes takes
+# rights.
 unit_is_tight() { systemd-analyze security --offline=true --threshold="$2" "$1" >"$root/log" 2>&1 || { cat "$root/log"; return 1; }; }
 user_is_made() { mkdir -p "$root/etc" && systemd-sysusers --root="$root" "$root/usr/lib/sysusers.d/krait.conf" && grep -q '^krait:' "$root/etc/passwd" "$root/etc/group"; }
 

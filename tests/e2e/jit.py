@@ -157,8 +157,8 @@ def build(d):
 
 
 def record(text, *options):
-    """Records a program; @text is its source. Checks that the summary counts as many marks as the
-    profile has. Returns the profile."""
+    """Records a program; @text is its source. Checks that as many stacks break off for lack of an
+    unwind rule as the summary says. Returns the profile."""
     with folder() as d:
         build(d)
         script, out = os.path.join(d, "program.py"), os.path.join(d, "o.pb.gz")
@@ -210,8 +210,9 @@ def is_code(frame):
 
 def count_callers(profile):
     """Counts the samples in generated code: "called" are those in which libffi has called the code.
-    Each of these counts as "whole" if the stack reaches _start, "cut off" if it ends at a mark
-    or a Python frame, else "wrong"."""
+    Each of these counts as "whole" if the stack reaches _start, "cut off" if right above the code
+    there is a Python frame or a mark (a name in brackets that stands for missing frames), else
+    "wrong"."""
     count = collections.Counter()
     for sample in profile.samples:
         stack = [frame for frame in profile.stack(sample) if frame.kind != "kernel"]

@@ -355,8 +355,8 @@ def waited(states):
 
 
 def whole(out, pid):
-    """Returns (samples of a process, those of them whose stack has main() and busy() and no mark).
-    """
+    """Returns (samples of a process, those of them whose stack has main() and busy() and isn't
+    marked as incomplete)."""
     profile, total, good = pprof.read(out), 0, 0
     for sample in profile.samples:
         if int(sample.labels.get("pid", 0)) != pid:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=bash disable=SC2034 # who sources this uses them
+# shellcheck shell=bash disable=SC2034 # the scripts that source this file use them
 # kit.sh: tests in shell begin with `. kit.sh NAME` in bash. Then `check CASE COMMAND...` checks one
 # thing that must hold. The current directory is the repository's root. $work is a directory that is
 # removed at the end; $bad is 1 if a check failed.

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Threads wait long, once each, among many short waits for the same lock, whose stacks are taken at
-random. Each long wait must be recorded at its own line, even if it isn't over when the recording
-ends. The truth is how long each thread waited by the program's own clock."""
+"""Threads wait long, once each, among many short waits for the same lock. krait takes the stacks of
+only some waits, chosen at random. Each long wait must be recorded at its own line, even if it isn't
+over when the recording ends. The truth is how long each thread waited by the program's own clock.
+"""
 import collections
 import json
 import sys

@@ -346,7 +346,8 @@ def vdso_of_32_bits():
         check(not wrong, "%d frames of the 64-bit library" % len(wrong))
 
 
-# A loop over small integers, which Python keeps: the loop allocates and frees nothing.
+# A loop over small integers. Python keeps these objects for ever, so the loop allocates and frees
+# nothing.
 LOOP = """
 def loop():
     while True:
@@ -631,7 +632,7 @@ def greenlets_of(executable, version):
 def a_greenlet_begins_its_stack():
     """A greenlet's stack ends where the greenlet begins. To pair evaluation loops with Python
     frames, krait counts them up to 3.10, and uses addresses since 3.11. Both ways are tested.
-    The closing lines count as many marks as the stacks have."""
+    krait's messages say how many native stacks break off, and as many do."""
     for least, most in (((3, 6), (3, 10)), ((3, 11), (3, 15))):
         found = [(version, path) for _, version, kind, path in kit.interpreters()
                  if kind in ("static", "shared") and least <= version <= most]
@@ -660,7 +661,7 @@ other.switch()
 @kit.case
 def a_greenlet_without_python():
     """A greenlet that runs only C functions, without Python frames, has a stack that ends where the
-    greenlet begins, without a mark."""
+    greenlet begins, and isn't marked as incomplete."""
     version, executable = max((version, path) for _, version, kind, path in kit.interpreters()
                               if kind in ("static", "shared") and version <= (3, 15))
     with folder() as d, Background(executable, "-c", GREENLET_IN_C,

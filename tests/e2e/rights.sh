@@ -201,8 +201,8 @@ storm_of() {
 	END
 }
 
-# Most processes of such a program have ended when krait looks at them. Then only the kernel program
-# knows whose processes they were.
+# Most children that a program of storm_of() starts have ended when krait looks at them. Then only
+# the kernel program knows whose processes they were.
 short_lived() {
 	local storm
 	( cd / && exec setpriv --reuid bob --regid bob --clear-groups -- \

@@ -55,9 +55,9 @@ while True:
 
 READ = 3  # seconds in which krait reads the files of the interpreters before the measuring begins
 BURST = 0.2  # CPU seconds that one user's new processes may cost at once
-FREE = 3  # seconds in which the cost of a new process is measured, while the burst lasts
-SOON = 3  # seconds from the end of the burst until many new processes have spent the budget
-WINDOWS = 8  # so many windows (30 s) it may take until cheap processes have spent the burst
+FREE = 3  # seconds to measure the cost of a new process, before BURST is spent
+SOON = 3  # after so many more seconds, many new processes have spent krait's budget for them
+WINDOWS = 8  # processes that cost krait little must have spent BURST after so many windows (30 s)
 OTHER = 65534  # uid of a user who starts no processes in the storm
 LEFT_OUT = 20  # the fewest processes that krait leaves out if it has to leave out any
 # krait has to leave out some processes if looking at all of them would cost this many times what it

@@ -229,8 +229,8 @@ print(flush=True)
 trap()
 """
 USERFAULTFD = 282 if os.uname().machine == "aarch64" else 323
-# The offset of co_filename in the code object, for versions in which krait proves a code object by
-# its contents.
+# The offset of co_filename in the code object, for versions in which krait recognizes a code object
+# by its contents.
 CO_FILENAME = {(3, 8): 104, (3, 9): 104, (3, 10): 104, (3, 11): 112}
 
 

@@ -12,7 +12,7 @@ import kit
 from cost import MOST, soon, tasks
 from kit import Background, PYTHON, check, folder
 
-SOON = 4  # seconds after which krait has spent the burst that its budget allows at once
+SOON = 4  # after so many seconds krait has spent the CPU time that it may take at once
 
 # A program with so many mappings that krait takes long to read them. The program adds and removes a
 # mapping all the time.

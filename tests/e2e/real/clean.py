@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code without a planted cause: each part of this file is the text of a helpers.py."""
+"""Code without a planted cause of CPU time or waiting: each part is the text of a helpers.py."""
 # === nothing
 def step():
     return None
