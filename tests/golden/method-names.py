@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""method-names.py TOOL NAME FILE STRIPPED: checks the names that krait reads out of the tables of
-STRIPPED. They must be names of the functions of FILE, the same file with its symbols, as nm lists
-them."""
+"""method-names.py TOOL NAME FILE STRIPPED: checks the names that krait reads out of the method
+tables and type slots of STRIPPED. They must be names of the functions of FILE, the same file with
+its symbols, as nm lists them."""
 
 import re
 import subprocess
 import sys
 
-# For each symbol of CPython: the names that krait may read for it out of the tables. Each is the
-# name in at least one version.
+# For each symbol of CPython: the names that krait may find for it in the interpreter's method
+# tables. Each is the name in at least one version.
 KNOWN = {"builtin_chr": ["chr"], "builtin_len": ["len"], "list_sort": ["list.sort"],
          "list_append": ["list.append"], "dict_get": ["dict.get", "get"],
          "unicode_join": ["str.join", "unicode.join"], "string_join": ["str.join"],

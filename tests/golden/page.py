@@ -499,7 +499,8 @@ def printed(b):
 
 
 def printed_more(b):
-    """A printed sandwich has room for both of its pictures. The text of the search is printed."""
+    """A printed sandwich (the view of one function's callers and callees) has room for both of its
+    pictures. The text of the search is printed."""
     made("deep.html", [([f"f{i}" for i in range(100)], {}, [5])])
     open_page(b, "deep.html", "#view=sandwich&f=50&q=f7")
     b.js("window.dispatchEvent(new Event('beforeprint'))")
@@ -540,8 +541,8 @@ def printed_whole(b):
         open_page(b, "deep.html", fragment)
         sheets = pdf.Pdf(base64.b64decode(b.call("Page.printToPDF")["data"])).pages()
         names = [[w for w in words if re.fullmatch(r"f\d+", w)] for words in sheets]
-        # The chosen function is printed three more times: in the second picture of a sandwich,
-        # among the filters, and above its lines.
+        # The chosen function is printed three more times: in the second picture of the view of one
+        # function (sandwich), among the filters, and above its lines.
         chosen_one = re.findall(r"f\d+", b.js(CHIPS)) * 3
         seen, want = collections.Counter(itertools.chain(*names)), collections.Counter([f"f{i}" for i in range(400)] + chosen_one)
         equal([seen - want, want - seen], [{}, {}], "rows" + fragment)
@@ -982,8 +983,8 @@ def kept_place(b):
 
 
 def chosen_group(b):
-    """The reader looks at the sandwich of a group and then changes the grouping: no other group
-    takes the chosen group's place."""
+    """The reader looks at a group in the view of callers and callees (sandwich), and then changes
+    the grouping: no other group takes the chosen group's place."""
     made("groups.html", [(["f"], {"process": program, "pid": pid, "thread": thread}, [n]) for program, pid, thread, n in
                          (("web", "7", "A", 5), ("api", "8", "B", 4), ("api", "8", "C", 3))])
     for by, want in (("none", ""), ("thread", ""), ("process", "")):
@@ -1291,7 +1292,8 @@ def recursion(b):
 
 
 def sandwich(b):
-    """The sandwich of function a shows its callers main (30) and b (20)."""
+    """The view of callers and callees (sandwich) of function a shows its callers main (30) and b
+    (20)."""
     open_page(b, "shares.html")
     press(b, "a")
     press(b, "One function")
@@ -1686,8 +1688,8 @@ def saved_folded(b):
 
 
 def saved_sandwich(b):
-    """A saved sandwich also has the picture of callers. A picture that is higher than the window is
-    saved in full."""
+    """If the view of callers and callees (sandwich) is saved, the file also has the picture of
+    callers. A picture that is higher than the window is saved in full."""
     stack = [f"f{i}" for i in range(100)]
     made("deep.html", [(stack, {}, [5])])
     open_page(b, "deep.html", "#view=sandwich&f=%d" % 50)
@@ -2015,7 +2017,8 @@ def brushed(b):
 
 
 def rare(b):
-    """The sandwich of a function with 3 of 100,003 samples has all its callers."""
+    """The view of callers and callees (sandwich) of a function with 3 of 100,003 samples has all
+    its callers."""
     made("rare.html", [(["main", "usual"], {}, [100000]), (["main", "first", "rare"], {}, [1]), (["main", "second", "rare", "below"], {}, [2])])
     open_page(b, "rare.html", "#sort=name")
     press(b, "rare")

@@ -1166,7 +1166,7 @@ def trees(path):
 
 def folded_trees(path):
     """Library frames that only pass a call on are folded into one row. Frames with a cost of their
-    own, the user's code, and two frames alone aren't folded."""
+    own and the user's code aren't folded, nor is a run of only two library frames."""
     w = pprof.Writer()
     site = "/v/lib/python3.12/site-packages/"
 
@@ -1174,7 +1174,7 @@ def folded_trees(path):
         return w.location("[python 3.12]", name, file, 1, 1, 1)
     main, work = at("main", "/srv/app.py"), at("work", "/srv/app.py")
     runner = [at("r%d" % i, site + "pytest/run.py") for i in range(3)] + [at("p%d" % i, site + "pluggy/call.py") for i in range(2)]
-    # another frame, of the package that the frame before is from
+    # one more frame, of the same package as the first three
     runner.append(at("back", site + "pytest/back.py"))
     two = [at("t%d" % i, site + "two/it.py") for i in range(2)]
     costly = [at("c%d" % i, site + "costly/it.py") for i in range(3)]

@@ -224,7 +224,7 @@ def agent_status(work):
             return
         empty = json.loads(krait("agent", "status", "--json", "--store", store))
         with kit.python() as _:
-            time.sleep(2.2)  # the agent writes a frame of its store each second
+            time.sleep(2.2)  # each second the agent writes its new samples to the store
         document = json.loads(krait("agent", "status", "--json", "--store", store))
         agent.terminate()
     takes(validator, "agent-status-empty", empty)
