@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """An exception is thrown into a generator that waits in a `yield from`. 3.9 then sets the
 generator's frame as the thread's current one, without a link to the frame that threw the
-exception. The module calls everything in the program, so a stack whose root isn't the module
-must have a mark."""
+exception. The module calls everything in the program, so a stack whose root isn't the module must
+be marked as incomplete."""
 import os
 import re
 import sys
