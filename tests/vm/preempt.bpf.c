@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * krait's own programs, and in addition fexit programs: these take samples at the end of kernel
- * functions that processes call all the time. preempt.sh links all of them into a krait that only
- * loads the fexit programs: preempt.c attaches them, makes their settings and reads their counts.
+ * functions that processes call all the time. preempt.sh links all of them into a krait. That krait
+ * loads the fexit programs but doesn't attach them: preempt.c attaches them, makes their settings
+ * and reads their counts.
  */
 #include "events/sample.bpf.c"
 
@@ -25,7 +26,7 @@ struct {
  */
 struct before {
 	__u64 switches; /* how often the kernel had preempted the current thread */
-	__u64 number;	/* number of the last walk on this CPU for a sample of the timer */
+	__u64 number;	/* number of the last stack walk on this CPU for a sample of the timer */
 };
 
 struct {
@@ -42,7 +43,7 @@ walk_inline bool is_python(__u32 tgid)
 	return p && p->state == PROC_PYTHON;
 }
 
-/* Returns the number of the last walk on this CPU that used the walk state @slot. */
+/* Returns the number of the last stack walk on this CPU whose state was in the slot @slot. */
 walk_inline __u64 walk_number(__u32 slot)
 {
 	const struct walk *w = walk_state(slot);
@@ -74,7 +75,7 @@ walk_global int run_begins(__u32 which)
 	b->switches = BPF_CORE_READ(task, nivcsw);
 	b->number = walk_number(SLOT_PERF);
 	w = walk_state(slot_of(which));
-	if (w && p->unchecked) /* seeded fault: the program takes the slot even if a walk uses it */
+	if (w && p->unchecked) /* planted fault: takes the state of a stack walk in progress */
 		w->users = 0;
 	return 1;
 }
