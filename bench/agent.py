@@ -88,8 +88,8 @@ def mixed(busy):
 
 
 def costs(agent):
-    """Returns how many CPU seconds have been used by the sampler, by the sampler's child processes,
-    and by the kernel programs."""
+    """Returns how many CPU seconds have been used by the agent's process that samples, by its child
+    processes, and by the kernel programs."""
     pids = rest.family(agent.pid)
     own = [rest.cpu_seconds(pid) for pid in pids]
     return own[0], sum(own[1:]), rest.program_seconds(agent)

@@ -16,9 +16,10 @@ SETTLE = 15  # seconds after which krait's tables and its log of samples have re
 
 
 def per_cpu(cpus):
-    """Returns how many bytes krait takes for this number of CPUs: staging, walk state, and rings of
-    the size that ring_bytes() of src/sampler/per_cpu.c gives. A ring counts twice, because both
-    the kernel's count and the resident memory have it."""
+    """Returns how many bytes krait takes for this number of CPUs: buffers for records of code
+    objects, states of stack walks, and ring buffers of the size that ring_bytes() of
+    src/sampler/per_cpu.c gives. A ring buffer counts twice, because both the kernel's count and the
+    resident memory have it."""
     ring = max(1 << 20, 1 << ((8 << 20) // cpus).bit_length() - 1)
     return cpus * (2 * ring + (192 << 10))
 

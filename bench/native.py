@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measures how many native stacks reach the thread's start, in the programs of bench/busy, whose
-native code comes from published wheels. A stack that breaks off has a mark that says why. A
-whole stack must begin with a function that starts threads. The stacks of the first seconds are
-counted separately, because krait didn't have all unwind rows then."""
+native code comes from published wheels. A stack that breaks off begins with a mark, a name in
+brackets that says why. A whole stack must begin with a function that starts threads. The stacks of
+the first seconds are counted separately, because krait didn't have all unwind rows then."""
 
 import collections
 import glob

@@ -49,8 +49,8 @@ def start_once(arguments):
     with lib.Krait(arguments) as k:
         while not first and time.monotonic() - begin < 20 and k.process.poll() is None:
             now = time.monotonic()
-            # krait opens one event on each CPU for the side band. When it has more events than
-            # these, its kernel program is attached.
+            # krait opens one event on each CPU for perf's records of mappings and execs. When it
+            # has more events than these, its kernel program is attached.
             if not attached and events(k.pid) > cpus:
                 attached = now - begin
             if attached and k.counter("STACKS_SENT"):

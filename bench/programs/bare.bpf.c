@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Shows how little a walk can cost that reads frame by frame: this program follows the frame chain
- * of one thread, reads 8 bytes of user memory for each frame and does nothing else. bench/run walk
- * compares krait's walk with it.
+ * Shows how little a stack walk can cost that reads frame by frame: this program follows the frame
+ * chain of one thread, reads 8 bytes of user memory for each frame and does nothing else. bench/run
+ * walk compares krait's walk with it.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>

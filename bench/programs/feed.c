@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * feed [MILLIONS]: gives the collector synthetic records: one process, 200 stacks of 20 frames,
- * then samples, flushed after every 1,000 samples as krait record does. Prints how many records the
- * collector takes in a second of CPU time, and the growth of resident memory after the first fifth.
+ * then samples. After every 1,000 samples the collector names and counts them (a flush), as in
+ * krait record. Prints how many records the collector takes in a second of CPU time, and the growth
+ * of resident memory after the first fifth.
  */
 #include <time.h>
 
@@ -91,8 +92,8 @@ static void send_stack(struct collect *c, unsigned stack)
 }
 
 /*
- * Flushes the collector. Returns false if the flush failed, or if samples older than the last
- * FLUSH_EVERY aren't counted yet.
+ * Makes the collector name and count the samples (a flush). Returns false if that failed, or if
+ * samples older than the last FLUSH_EVERY aren't counted yet.
  */
 static bool flush(struct collect *c, size_t sent)
 {

@@ -5,7 +5,7 @@
  * store DIR ask SECONDS [SERVICE]: reads the last SECONDS of it, and prints how long that took:
  * once after the kernel has forgotten the file, and then five times.
  * store DIR stretch DAYS: copies the hours of the newest whole day to the days before it, each with
- * names of its own, and makes what is missing of the coarser tiers.
+ * names of its own, and then sums hours up into days.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -204,7 +204,7 @@ static int ask(const char *dir, double seconds, const char *service)
 	return 0;
 }
 
-/* Makes the samples of a block @shift ms older. @names: the names of the block's epoch. */
+/* Makes the samples of a block @shift ms older. @names: the names to which the samples refer. */
 static void shift_samples(struct batch *names, struct str *columns, int64_t shift)
 {
 	struct batch to;
@@ -224,8 +224,8 @@ static void shift_samples(struct batch *names, struct str *columns, int64_t shif
 }
 
 /*
- * Copies a row and its blob, @shift ms earlier. @names: the names of a block's epoch; NULL: the row
- * itself has names.
+ * Copies a row and its blob, @shift ms earlier. @names: the names to which the row's samples refer;
+ * NULL: the row has names instead of samples.
  */
 static void copy_row(struct store *s, sqlite3_stmt *from, sqlite3_stmt *to, sqlite3_int64 id,
 		     struct blob_place *place, int64_t shift, struct batch *names)
@@ -246,8 +246,8 @@ static void copy_row(struct store *s, sqlite3_stmt *from, sqlite3_stmt *to, sqli
 }
 
 /*
- * Copies the day's names as those of @epoch: if the rows are of several epochs, the copies are all
- * of this one.
+ * Copies the names of epoch @from to epoch @epoch, @shift ms earlier. An epoch is a time in which
+ * names keep their numbers.
  */
 static void copy_names(struct store *s, int64_t from, int64_t epoch, int64_t shift)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures what `krait record --wall` takes apart from CPU time: bytes a second through its rings
-and in the finished file, memory with 10 and with 10,000 threads, and how often krait itself
+"""Measures what `krait record --wall` takes apart from CPU time: bytes a second through its ring
+buffers and in the finished file, memory with 10 and with 10,000 threads, and how often krait itself
 wakes up."""
 
 import mmap
@@ -19,13 +19,13 @@ THREADS = (10, 10000)
 
 
 class Rings:
-    """Counts the bytes that kernel programs have put into the rings of a process."""
+    """Counts the bytes that kernel programs have put into the ring buffers of a process."""
 
     def __init__(self, k):
         self.pages = []
         for number in {lib.field(t, "map_id") for _, t in k.fdinfo("map_type:\t27\n")}:
             fd = lib.BpfMap(number).fd
-            # The second page of a ring begins with the producer's position.
+            # The second page of a ring buffer begins with the producer's position.
             self.pages.append(mmap.mmap(fd, mmap.PAGESIZE, prot=mmap.PROT_READ,
                                               offset=mmap.PAGESIZE))
             os.close(fd)
@@ -41,8 +41,8 @@ def wake_ups(k):
 
 
 def recorded(server, directory, seconds, *what):
-    """Records @what of a server. Returns (bytes a second through the rings, wake-ups a second, bytes of the
-    file, closing JSON)."""
+    """Records @what of a server. Returns (bytes a second through the ring buffers, wake-ups a
+    second, bytes of the file, closing JSON)."""
     path = os.path.join(directory, "recorded.pb.gz")
     with lib.Krait([*what, "-p", str(server.pid)], path, directory, None) as k:
         tools.ready(k)

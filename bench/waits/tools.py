@@ -223,11 +223,11 @@ def ratio(rounds, value, a, b):
 
 
 def judged(what, rounds, value, arms, limit, instead):
-    """Returns a row with the ratio of two arms, the first two of @arms: (the recording, without it,
-    again without it). A @limit below 1 means that the ratio must be at least that. The ratio
-    counts only if the machine was quiet: for the two arms without the recording, the interval of
-    their ratio must be narrower than half of what the limit allows. Otherwise @instead counts, a
-    ratio computed from the run time of the kernel programs."""
+    """Returns a row with the ratio of two arms (kinds of window), the first two of @arms: (with the
+    recording, without it, again without it). A @limit below 1 means that the ratio must be at least
+    that. The ratio counts only if the machine was quiet: for the two arms without the recording,
+    the interval of their ratio must be narrower than half of what the limit allows. Otherwise
+    @instead counts, a ratio computed from the run time of the kernel programs."""
     on, off, again = arms
     middle, low, high = ratio(rounds, value, on, off)
     same, same_low, same_high = ratio(rounds, value, again, off)
