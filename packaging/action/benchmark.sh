@@ -118,8 +118,8 @@ compare() {
 	return $code
 }
 
-# comment_on_github FILE MARK: replaces the comment of the token's own user that begins with the
-# mark.
+# comment_on_github FILE MARK: if the user to whom the token belongs has a comment that begins with
+# MARK, replaces it; else adds a comment.
 comment_on_github() {
 	number=$(sed -n 's,^refs/pull/\([0-9]*\)/merge$,\1,p' <<-END
 	${GITHUB_REF:-}
@@ -137,7 +137,8 @@ comment_on_github() {
 	fi
 }
 
-# comment_on_gitlab FILE MARK: puts the file into the merge request's note with this mark.
+# comment_on_gitlab FILE MARK: if the token's user has a note of the merge request that begins with
+# MARK, replaces it; else adds a note.
 comment_on_gitlab() {
 	[ -n "${CI_MERGE_REQUEST_IID:-}" ] || { say "not a merge request: no comment"; return 0; }
 	[ -n "${KRAIT_GITLAB_TOKEN:-}" ] || { say "no KRAIT_GITLAB_TOKEN: no comment"; return 0; }

@@ -132,7 +132,7 @@ def show(taken):
     print(recording.report(taken.output).get("summary") or "Nothing that ran long enough for a sample.")
     svg = picture(taken.output)
     if svg:
-        from IPython.display import display  # pylint: disable=import-outside-toplevel # it is there, for it called us
+        from IPython.display import display  # pylint: disable=import-outside-toplevel # IPython called us
         display(Picture(svg))
 
 

@@ -143,7 +143,7 @@ class Session:
         lines = [self.error] if self.error else []
         try:
             return [*lines, *self.recording.warnings(), *rows(self.page), "The page: " + self.page]
-        except Exception as error:  # pylint: disable=broad-except # such as an answer of another krait's
+        except Exception as error:  # pylint: disable=broad-except # an answer of another krait version
             return [*lines, "No summary: %s" % (str(error) if isinstance(error, OSError) else repr(error)), "The page: " + self.page]
 
 
