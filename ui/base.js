@@ -4,7 +4,8 @@
 
 /**
  * @param {string} name
- * @param {Record<string, any>} [attributes] `on*`: listeners; true and false: set or leave out
+ * @param {Record<string, any>} [attributes] those named `on*` are listeners; else true means an
+ *   attribute without a value, and false means no attribute
  * @param {...(Node|string)} children
  * @returns {any}
  */

@@ -23,7 +23,8 @@ function ownShare(of, node) {
 		return selfOf(of.tree, node) / (valueOf(of.tree, node) || 1);
 	if (of.tree.depth[node] > 1)
 		return 0;
-	// the first box of each of a sandwich's two pictures is the chosen function itself
+	// in the view of callers and callees (sandwich), each of the two pictures begins with the
+	// box of the chosen function itself
 	return of === flame ? 1 : selfOf(flame.tree, 1) / (valueOf(flame.tree, 1) || 1);
 }
 
@@ -101,7 +102,7 @@ function votesOf(t, by) {
 	return page.votes.get(t);
 }
 
-const NAMED = 10; // how many groups the legend names; there is a fill for each
+const NAMED = 10; // how many groups the legend names; each has a fill colour of its own
 
 /**
  * Returns the legend of the largest groups.

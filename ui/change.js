@@ -290,7 +290,8 @@ export function lookFor(text) {
 
 /**
  * Chooses a function from the table or a picture.
- * @param {number} f @param {boolean} sandwich
+ * @param {number} f @param {boolean} sandwich also shows its callers and callees (the sandwich
+ *   view)
  */
 export function choose(f, sandwich) {
 	if (f < 0 || page.early || page.functions[f]?.folded)

@@ -149,8 +149,9 @@ const APART = split({
 export const nthFill = (i) => APART[scheme][Math.min(i, APART[scheme].length - 1)];
 
 const STEPS = 255;
-// Ramps, by the colours of both ends. There are two levels of maps, because joining both colours to
-// one key would cost more than everything else that a box's colour needs.
+// Ramps (all colours between two colours), by the colours of both ends. There are two levels of
+// maps, because joining both colours to one key would cost more than everything else that a box's
+// colour needs.
 /** @type {Map<string, Map<string, string[]>>} */
 const ramps = new Map();
 

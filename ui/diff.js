@@ -167,7 +167,7 @@ export function shownOfBoth() {
 		' is shown; noise is judged for all only';
 }
 
-/** @param {number[]} values by side */
+/** @param {number[]} values before and after */
 export function ofBothShown(values) {
 	const c = costOf(page.stacks, 0);
 	return ofBoth((side) => values[side], [c.before, c.after]);

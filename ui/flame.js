@@ -43,8 +43,8 @@ export class Flame {
 		this.a = 0; // .a, .b: the beginning and the end of the shown part of the zoomed box
 		this.b = 1;
 		this.focus = -1;
-		// the box of the function that a sandwich is about, as an index; -1: the view isn't
-		// a sandwich
+		// in the view of a function's callers and callees (sandwich): the index of this
+		// function's box; -1: another view is shown
 		this.middle = -1;
 		/** @type {Uint8Array|null} */
 		this.hit = null;

@@ -173,6 +173,8 @@ function withoutTrunk(t, functions, f, runs, self) {
 }
 
 /**
+ * Folds each run of library frames in tree @t, and the trunk (the calls that nearly all samples
+ * share), into one box.
  * @param {Tree} t
  * @param {Fn[]} functions extended by the functions of folded boxes
  * @param {Float64Array} self of its boxes, without any filter

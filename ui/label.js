@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The label of a box: as much of the name as fits, then its place.
+// The label of a box: as much of the function's name as fits, then its file or module.
 
 import {columns, fit} from './base.js';
 
@@ -43,8 +43,8 @@ function labelOf(f) {
 /**
  * @param {CanvasRenderingContext2D} g @param {number} charWidth @param {Fn} f
  * @param {number} x left @param {number} y middle @param {number} w
- * @param {string[]} inks of the name, of the place
- * @param {string} note drawn instead of the place
+ * @param {string[]} inks colour of the name, colour of the file or module
+ * @param {string} note drawn instead of the file or module
  */
 export function drawLabel(g, charWidth, f, x, y, w, inks, note) {
 	const l = labelOf(f), room = Math.floor((w - 8) / charWidth);

@@ -10,7 +10,7 @@ import {PYTHON} from './data.js';
 /** @typedef {import('./tree.js').Tree} Tree */
 /**
  * @typedef {{first: Int32Array, sums: Float64Array[]}} NodeSums as Tree's .first and .sums, but by
- *   node of the data
+ *   node of the data (a line of a function under one line of its caller)
  */
 /**
  * @typedef {{column: number, more: number, end: number, sum: number}} Part an expression; .more:
@@ -19,9 +19,10 @@ import {PYTHON} from './data.js';
 /** @typedef {{self: number, total: number, parts: Map<number, Part>}} Line */
 
 /**
- * Returns the value of each node of a box, with everything below the node. If all nodes of a
- * callee's box are below one node, one subtraction gives the callee's value. Most callees are
- * called from one line, so this is usual. Otherwise the callee's nodes are added up one by one.
+ * Returns the value of each node of a box, with everything below the node. (A node is a line of the
+ * box's function, under one line of the caller.) If all nodes of a callee's box are below one node,
+ * one subtraction gives the callee's value. Most callees are called from one line, so this is
+ * usual. Otherwise the callee's nodes are added up one by one.
  * @param {Data} d
  * @param {Tree} t of the data's boxes
  * @param {NodeSums} sums
@@ -54,8 +55,8 @@ export function nodesOf(d, t, {first, sums}, box, side) {
 }
 
 /**
- * Returns the own value of each node of a box; with @native, native code that the node called also
- * counts.
+ * Returns the own value of each node of a box (a line of its function under one line of the
+ * caller); with @native, native code that the node called also counts.
  * @param {Data} d
  * @param {Tree} t of the data's boxes
  * @param {NodeSums} sums
@@ -80,8 +81,8 @@ function ownOf(d, t, {first, sums}, box, side, native) {
 }
 
 /**
- * Is the line of the node, in the same function, also further out in the node's stack? If so, the
- * function calls itself from this line.
+ * Does the stack of a node (a line under one line of its caller) have this line once more, further
+ * out? If so, the function calls itself from this line.
  * @param {Data} d @param {number} node
  */
 function sameAbove({nodeParent, nodeSpot, spotLine, spotFn}, node) {

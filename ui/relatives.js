@@ -8,9 +8,9 @@ import {outermost, sideOf, valueOf} from './tree.js';
 import {above, page, state} from './view.js';
 
 /**
- * @typedef {Array<{next: Float64Array, all: Float64Array}>} Sums by side, for each function: .next:
- *   the value of stacks in which it is next to the chosen function; .all: of all stacks in which it
- *   is a direct or indirect caller (or callee) of the chosen function
+ * @typedef {Array<{next: Float64Array, all: Float64Array}>} Sums by side (a comparison has two),
+ *   for each function: .next: the value of stacks in which it is next to the chosen function; .all:
+ *   of all stacks in which it is a direct or indirect caller (or callee) of the chosen function
  */
 
 /**
@@ -47,8 +47,8 @@ function callerSums() {
 const lastCallees = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
 
 /**
- * Returns, for each box below those of the chosen function, its function if no box of this function
- * is further out; else -1.
+ * Returns, for each box of what the chosen function calls, the box's function; -1: a box further
+ * out is of the same function.
  */
 function calleeBoxes() {
 	const {functions, tree: t} = page;
@@ -81,8 +81,8 @@ function calleeSums() {
 const SUMS = {callers: callerSums, callees: calleeSums};
 
 /**
- * Does a table have something to show? The tables of callers and callees have rows only in a
- * sandwich.
+ * Does a table have something to show? The tables of callers and callees have rows only in the view
+ * of one function (sandwich).
  * @param {string} table
  */
 export const isThere = (table) => !SUMS[table] || above.tree !== null;
@@ -91,7 +91,7 @@ export const isThere = (table) => !SUMS[table] || above.tree !== null;
  * @param {string} table @param {(f: number) => void} go
  * @param {(f: import('./data.js').Fn) => string} note
  * @returns {Array<import('./table.js').Row & {sides: Array<{self: number, total: number}>}>} .self:
- *   next to the chosen function
+ *   the value of stacks in which the row's function is next to the chosen one
  */
 export function relativeRows(table, go, note) {
 	const bySide = SUMS[table](), mean = (/** @type {number[]} */ list) =>

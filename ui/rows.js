@@ -83,7 +83,10 @@ export function fnGroup(which) {
  * @typedef {(box: number) => number} Owner the function that a box's own value counts for; -1: none
  */
 
-/** @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side */
+/**
+ * @param {ReturnType<fnGroup>} g @param {Owner} owner
+ * @returns {Sums[]} by side (a comparison has two)
+ */
 function allSums({of, outer, example}, owner) {
 	const {sums} = page.stacks, {start, begin, end} = runsOf(page.stacks);
 	const out = sums.map(() =>
@@ -125,7 +128,7 @@ function changedSince(before) {
 
 /**
  * Returns the own and total value of each group. When the reader changes the range, only samples
- * that came or went are added or subtracted.
+ * that came or went are added or subtracted. A comparison has two sides.
  * @param {ReturnType<fnGroup>} g @param {Owner} owner @returns {Sums[]} by side
  */
 export function groupSums(g, owner) {

@@ -305,7 +305,8 @@ export function sortSamples(at, places) {
 }
 
 /**
- * Returns for each sample of @order the sum of a value over the samples before it, by side.
+ * Returns for each sample of @order the sum of a value over the samples before it, by side (a
+ * comparison has two).
  * @param {Data} d
  * @param {Int32Array} order
  * @param {number} v

@@ -64,7 +64,10 @@ export function matchFunctions(d, functions, query) {
 	return hit;
 }
 
-/** @param {Tree} t @param {Uint8Array} hit by function @returns {number[]} by side */
+/**
+ * @param {Tree} t @param {Uint8Array} hit by function
+ * @returns {number[]} by side (a comparison has two)
+ */
 export function matchedValues(t, hit) {
 	const out = t.sums.map(() => 0), {fn, end} = t;
 	for (let i = 1; i < t.n;) {
@@ -82,8 +85,8 @@ export function matchedValues(t, hit) {
 const lastLine = /** @type {typeof lastAnswer<number[]>} */ (lastAnswer)();
 
 /**
- * Returns the nodes that have samples and are in line @line of a matching function, or below such a
- * line.
+ * Returns the nodes (a line of a function under one line of its caller) that have samples and are
+ * line @line of a matching function, or are called from such a line.
  * @param {Data} d
  * @param {Int32Array} first sample of each node
  * @param {Uint8Array} hit
@@ -104,7 +107,8 @@ function nodesOfLine(d, first, hit, line) {
 }
 
 /**
- * Returns the value of the stacks that have this line in a matching function.
+ * Returns the value of the stacks that have this line in a matching function, for each side that a
+ * page compares.
  * @param {Data} d
  * @param {import('./lines.js').NodeSums} sums
  * @param {Uint8Array} hit

@@ -130,7 +130,8 @@ export function collapsed(t, functions) {
 }
 
 /**
- * Returns a tree, with its sums, of nodes that are already in preorder.
+ * Returns a tree, with its sums, of nodes that are already in preorder. On a page that compares two
+ * recordings, each has its own sums (a side).
  * @param {number[]} parent
  * @param {number[]} fn
  * @param {number[][]} self by side
@@ -154,8 +155,8 @@ const PARTS = 4000;
  *   number}} Weight of boxes
  */
 /**
- * @typedef {{boxes: number[], all: number[], sides: number[][]}} Starts boxes, and the value of
- *   each, in all and by side
+ * @typedef {{boxes: number[], all: number[], sides: number[][]}} Starts boxes at which stacks
+ *   start, and the value of each, in all and by side (a comparison has two)
  */
 /**
  * @typedef {{up: number, f: number, at: number[], from: number[], all: number, sides: number[]}}
@@ -169,7 +170,8 @@ const noStacks = (up, f, sides) =>
 	({up, f, at: [], from: [], all: 0, sides: new Array(sides).fill(0)});
 
 /**
- * @param {Stacks} g @param {Starts} starts @param {number} at @param {number} k number of its start
+ * @param {Stacks} g @param {Starts} starts @param {number} at the box that the stack has reached
+ * @param {number} k the number of the stack's start
  */
 function addStack(g, {all, sides}, at, k) {
 	g.at.push(at);
@@ -182,9 +184,8 @@ function addStack(g, {all, sides}, at, k) {
 /**
  * Begins a stack at each of the given boxes that has a value.
  * @param {Tree} t
- * @param {Array<[number, number[]]>} boxesOf a function
- * @param {Weight} weight
- * @returns {{starts: Starts, begun: Stacks[]}} .begun: of each function
+ * @param {Array<[number, number[]]>} boxesOf each function, and its boxes @param {Weight} weight
+ * @returns {{starts: Starts, begun: Stacks[]}} .begun: the stacks of each function
  */
 function begin(t, boxesOf, weight) {
 	const starts = {boxes: /** @type {number[]} */ ([]), all: /** @type {number[]} */ ([]),
@@ -232,8 +233,9 @@ function byCaller(t, {at, from}, node, starts) {
  * callers. Anything narrower than 1/PARTS of the width isn't followed up, because nobody could see
  * it.
  * @param {Tree} t
- * @param {Array<[number, number[]]>} boxesOf a function, where stacks start
- * @param {Weight} weight @param {number[]} rest by side, the value that belongs to no start
+ * @param {Array<[number, number[]]>} boxesOf each function, and its boxes at which stacks start
+ * @param {Weight} weight @param {number[]} rest by side (a comparison has two), the value that
+ *   belongs to no start
  * @param {Int32Array} of becomes .of of the new tree; has -1 for each node of @t
  */
 function callers(t, boxesOf, weight, rest, of) {

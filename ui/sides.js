@@ -45,7 +45,7 @@ export function sumSides(sides, d) {
  * @param {Data} d
  * @param {number} v
  * @param {Tree} t of the widest boxes
- * @param {Float64Array[]} values of these boxes by side; that of box 0 is the sum
+ * @param {Float64Array[]} values of these boxes, before and after; that of box 0 is the sum
  */
 export function scaleEarly(sides, d, v, t, values) {
 	sides.all[v] = values.map((of) => of[0]);

@@ -31,7 +31,7 @@ export function beginFolded() {
 
 /**
  * @param {any} state @param {Flame} flame
- * @param {Flame} above of callers, in a sandwich
+ * @param {Flame} above the picture of callers in the view of one function (sandwich)
  * @param {Data} d
  */
 export function writeState(state, flame, above, d) {

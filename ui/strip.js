@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The strip above the picture: when each thread or process did something, and the range that is
-// brushed.
+// The strip above the picture: when each thread or process did something, and the range of time
+// that the reader has chosen in it.
 
 import {byId, el, fit, percent, quantity} from './base.js';
 import {GIL, inks, laneFill, stateFill} from './colour.js';

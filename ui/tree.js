@@ -94,7 +94,7 @@ export function setSelf(t, self) {
 	t.sums = self.map(sumsFrom);
 }
 
-/** @param {Tree} t @param {number} i @param {number} side without its factor .scale */
+/** @param {Tree} t @param {number} i @param {number} side the result lacks its factor .scale */
 export const sideOf = (t, i, side) => t.sums[side][t.first[t.end[i]]] - t.sums[side][t.first[i]];
 /** @param {Tree} t @param {number} i @param {number} side */
 export const sideSelfOf = (t, i, side) => t.sums[side][t.first[i + 1]] - t.sums[side][t.first[i]];
@@ -212,9 +212,9 @@ export function boxesOf({n, fn, end}, f) {
 /**
  * Returns for each node its key, if no caller of the node has the same key; else -1.
  * @param {Tree} t
- * @param {Int32Array} keyOf function, -1 = none
+ * @param {Int32Array} keyOf the key of each function; -1: none
  * @param {number} keys
- * @param {number} [from] node that is the first
+ * @param {number} [from] the first node that is looked at
  */
 export function outermost(t, keyOf, keys, from = 1) {
 	// until[key]: the first node after the subtree of the last node that has the key.

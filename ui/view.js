@@ -37,8 +37,9 @@ export const state = {
 export const page = {
 	/** @type {Data} */
 	data: null,
-	paper: false, // the page is being printed
-	// only the widest boxes are there, to be zoomed and searched; there are no sums
+	// the page is being printed
+	paper: false,
+	// only the widest boxes have been read, and can be zoomed and searched; there are no sums
 	early: false,
 	/** @type {import('./data.js').Sources[]} */
 	sources: [], // the sources of each side
@@ -52,10 +53,11 @@ export const page = {
 	parts: null,
 	/** @type {Tree} */
 	base: null,
+	// the tree of all stacks that are shown; sums refer to it
 	/** @type {Tree & {leaf?: Int32Array}} */
-	stacks: null, // the tree of all stacks that are shown; sums refer to it
-	// .stacks, perhaps with recursion in one box; all pictures except a sandwich are made of
-	// it.
+	stacks: null,
+	// .stacks, perhaps with recursion in one box; all pictures are made of it, except those of
+	// the view of one function's callers and callees
 	/** @type {Tree & {leaf?: Int32Array}} */
 	whole: null,
 	/** @type {Int32Array|null} */
@@ -65,22 +67,25 @@ export const page = {
 	/** @type {Fn[]} */
 	functions: null,
 	/**
+	 * Groups of functions, by table.
 	 * @type {Map<string, {of: Int32Array, names: string[], example: number[], outer:
 	 *   Int32Array, sums: {pass: Uint8Array|null, value: number, code: string, bySide:
 	 *   Array<{self: Float64Array, all: Float64Array}>}|null}>} .outer: for each box the number
 	 *   of its group, -1 if another box of that group is above it; .sums: the latest sums, and
 	 *   the samples, value and code that they are of
 	 */
-	groups: new Map(), // groups of functions, by table
-	// What a sandwich is made of, whatever is filtered: the function's outermost boxes, their
-	// callees, .of of its callers.
+	groups: new Map(),
+	// What the view of one function's callers and callees (sandwich) is made of, whatever is
+	// filtered: the function's outermost boxes, the tree of their callees, and .of of the tree
+	// of its callers.
 	/** @type {{f: number, boxes: number[], callees: Tree, ofCallers: Int32Array}|null} */
 	around: null,
 	/** @type {Uint8Array|null} */
 	pass: null,
 	total: 0,
+	// sums of both sides; only on a page of two recordings
 	/** @type {import('./sides.js').Sides|null} */
-	sides: null, // sums of both sides; only on a page of two recordings
+	sides: null,
 	// Samples by node of the data, and their sums; made when first asked for. .hidden: library
 	// frames are hidden.
 	/**
@@ -92,8 +97,9 @@ export const page = {
 	// first needed
 	/** @type {Tree|null} */
 	counts: null,
+	// in time order: the part of the picture that is drawn in full detail
 	/** @type {[number, number]|null} */
-	window: null, // in time order: the part of the picture that is drawn in full detail
+	window: null,
 	// for each box the group that has most of its value, by which it is coloured
 	/** @type {WeakMap<Tree, {of: Int32Array, names: string[]}>} */
 	votes: new WeakMap(),
@@ -241,8 +247,8 @@ export const isHidden = (f) => state.library === 'hidden' && f.kind === PYTHON &
 	f.origin > 0;
 
 /**
- * Returns the value of samples without any code that is shown, by side. A sample can be without
- * such code only if library frames are hidden.
+ * Returns the value of samples without any code that is shown, by side (a comparison has two). A
+ * sample can be without such code only if library frames are hidden.
  */
 export function withoutCode() {
 	if (state.library !== 'hidden')
@@ -305,7 +311,7 @@ export function picture() {
 	const {data, stacks, whole, functions, pass} = page, samples = data.samples,
 		f = state.chosen;
 	// Recursion is collapsed last, because afterwards a function may have no box of its own
-	// that a sandwich could be made of.
+	// from which the view of its callers and callees (sandwich) could be made.
 	const made = (/** @type {Tree} */ t) => state.recursion ? collapsed(t, functions) : t;
 	above.tree = null;
 	flame.order = page.sides ? byEffect : state.view === 'time' ? inOrder : children;
