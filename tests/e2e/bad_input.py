@@ -317,8 +317,8 @@ def truncated_elf():
 
 @kit.case
 def truncated_elf_mapped():
-    """Recording a process that has mapped a truncated or senseless ELF file like a library works.
-    """
+    """krait records a process that has mapped a truncated or senseless ELF file as programs map a
+    library."""
     source = """
 import ctypes, mmap, os, sys
 for path in sys.argv[1:]:

@@ -231,7 +231,7 @@ gc.collect()
 @case
 def not_what_runs_beside_it():
     """While a collection is under way, code of another thread doesn't count for the collector, and
-    this thread's stacks are the usual ones."""
+    that thread's stacks have native frames only below the innermost Python frame, as usual."""
     with folder() as d:
         out = d + "/p.pb.gz"
         done = krait("record", "-q", "-o", out, "--", kit.PYTHON, "-c", BESIDE)

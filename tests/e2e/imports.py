@@ -72,8 +72,8 @@ def last_name(frame):
 
 
 def importing(stack, function):
-    """Returns the part of a stack (root first) that a function called: from its callee to the body
-    of the innermost module."""
+    """Returns the part of a stack (root first) that a function called: from its callee to the
+    top-level code (body) of the innermost module."""
     at = [f.name for f in stack].index(function) + 1
     bodies = [i for i, f in enumerate(stack) if f.name == "<module>" and i >= at]
     return stack[at:bodies[-1] + 1] if bodies else []

@@ -334,7 +334,7 @@ def sees(out, name="busy", least=0.9, file=None, pids=None):
     check(found >= least * total, "%d of %d samples have %s" % (found, total, name))
 
 
-WHOLE = 0.99  # the share of the stacks that must be whole, in a program that hides nothing
+WHOLE = 0.99  # the share of stacks that must be whole, in a program that doesn't hinder krait
 
 
 def by_thread(profile, *names):

@@ -482,9 +482,9 @@ def made_by(d, function, system_call, hz):
 
 @kit.case
 def where_threads_begin():
-    """glibc's clone3() has no unwind information from its system call on. In this part the old
-    thread's stack is whole, and the new thread's stack doesn't go on into the old thread's
-    functions."""
+    """glibc's clone3() has no unwind information from its system call on. While clone3() runs that
+    code, the old thread's stack is whole, and the new thread's stack doesn't go on into the old
+    thread's functions."""
     with folder() as d:
         inside, other = made_by(d, "make_thread", "sys_clone", 4999)
         lost = [f for _, f in inside if not {"pthread_create", "Thread.start", "make_thread"} <= set(f)]

@@ -32,8 +32,8 @@ def kernel():
 
 
 def applies(rule, capabilities):
-    """Tells whether a rule of a Docker profile holds for these capabilities, this architecture and
-    this kernel."""
+    """Tells whether a rule of a Docker seccomp profile holds for these capabilities, this
+    architecture and this kernel."""
     arch = ARCHITECTURES[platform.machine()][0]
     want, but = rule.get("includes") or {}, rule.get("excludes") or {}
     least = want.get("minKernel")
