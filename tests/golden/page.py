@@ -310,8 +310,8 @@ def weighed(b):
 
 
 def periods(b):
-    """In merged recordings samples have several periods. Then the page doesn't divide the time by
-    one of these periods to get a number of samples."""
+    """In merged recordings samples may have different sampling periods. Then the page doesn't
+    divide the time by one of these periods to get a number of samples."""
     made("periods.html", [(["main", "f"], {}, [2, 2000000]), (["main", "g"], {}, [1, 3000000])], (("samples", "count"), ("cpu", "nanoseconds")),
          default_sample_type=1, period_type={"type": "cpu", "unit": "nanoseconds"}, period=1000000)
     for view, row, want in (("flame", 2, "total\t3.00 ms\t1\t60.0 %"), ("callers", 1, "total\t3.00 ms\t60.0 %"),
@@ -613,8 +613,8 @@ def whole_names(b):
 
 
 def long_names(b):
-    """A name that is too long for the place beside its lane is cut: it ends in an ellipsis and the
-    thread's number. The pointer shows the whole name."""
+    """A name that is too long for the place beside its lane (a row of the timeline) is cut: it ends
+    in an ellipsis and the thread's number. The pointer shows the whole name."""
     long, short = "a-thread-with-a-name-for-two-of-them (tid 1234)", "one (tid 12)"
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}], "duration_nanos": 10 ** 9},
              {"type": "mapping", "id": 1, "name": "[python 3.12]"}, {"type": "frame", "id": 1, "mapping": 1, "name": "f"},
@@ -658,11 +658,11 @@ WRITTEN = """(() => {
 
 
 def lanes(b):
-    """Each group that the filters let through has a lane; the groups with most samples come first.
-    """
+    """Each group of samples that the filters let through has a lane (a row of the timeline); the
+    groups with most samples come first."""
     made("lanes.html", [(["f"], {"process": "app", "pid": str(p), "thread": f"t{t}", "tid": str(10 * p + t)}, [30 - 3 * p - t], 10 ** 8 * t)
                         for p in (1, 2, 3) for t in range(3)])
-    # names of lanes: the full name where there is room, and the short name elsewhere
+    # names beside the timeline: the full name where there is room, and the short name elsewhere
     each = [(f"app (pid {p}) \u00b7 t{t} (tid {10 * p + t})", f"{p} \u00b7 t{t}") for p in (1, 2, 3) for t in range(3)]
     open_page(b, "lanes.html")
     equal(b.js(WRITTEN), ["app (pid 1)", "app (pid 2)", "app (pid 3)"], "processes")
@@ -709,8 +709,8 @@ def time_of_threads(b):
 
 
 def one_scale(b):
-    """All lanes have the same scale: a thread with a thousandth of another's time is drawn lower,
-    but can still be seen."""
+    """All lanes (rows of the timeline) have the same scale: a thread with a thousandth of another's
+    time is drawn lower, but can still be seen."""
     made("scale.html", [(["f"], {"thread": t, "tid": "1"}, [w], 10 ** 8) for t, w in (("much", 1000), ("half", 500), ("bit", 1))])
     open_page(b, "scale.html")
     equal(b.js("""(() => {

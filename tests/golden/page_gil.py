@@ -17,10 +17,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 KRAIT = os.environ.get("KRAIT", str(HERE.parent.parent / "build" / "release" / "krait"))
 LEFT, LANE, BIN = 150, 17, 2  # the values that these constants have in ui/strip.js
 COLOURS = {"held": "#2b8a3e", "waiting": "#e8590c", "released": "#1c7ed6"}
-# by how many seconds clocks may differ; times are rounded to 10 ms, which is also the width of a
-# bin
+# by how many seconds clocks may differ; times are rounded to 10 ms, and one column of the timeline
+# (a bin) stands for as long
 SLACK = 0.06
-# JavaScript that notes which names the page writes beside the lanes.
+# JavaScript that notes which names the page writes beside the lanes (rows of the timeline).
 SPY = """const write = CanvasRenderingContext2D.prototype.fillText;
 window.written = {};
 CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...rest) {

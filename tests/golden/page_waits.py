@@ -156,8 +156,8 @@ def ranges(b):
 
 
 def tips(b):
-    """The tip of a box says for what its threads waited and on what, how often, and the longest and
-    the median wait. Time in which a thread was ready to run has no number of waits."""
+    """The tooltip of a box says for what its threads waited and on what, how often, and the longest
+    and the median wait. Time in which a thread was ready to run has no number of waits."""
     open_page(b, "waits.html", "value=2")
     # main has 8.5 of 18.5 s: fetch has 6 s of them, work 0.5 s, nap 2 s
     for name, want in (("fetch", "net (db:5432)|6.00 s|\u2265 2|\u2264 4.00 s|\u2248 4.00 s"), ("work", "runnable|500 ms|\u2013|\u2013|\u2013")):
