@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """in_step.py [--full [HZ]]: are shares right if a program works in step with the sampling?
 
-in_step_target.py spends known shares of each beat in three functions and measures their CPU time by
-the thread's own clock, from one reading of the clock to the next. A sample counts for a function by
-its line in main(), because reading the clock takes a microsecond or two, up to a fiftieth of a
-beat, and calls are outside of the functions. A sample on a line that reads the clock counts half
-for the function before and half for the one after. No share of the samples may be off by more than
-three standard errors. By chance one of some hundred right shares is off by more. So if a share is
-off, the rate is measured again, and fails if the same share is off again. The test also fails if
-many rhythms have alike small errors: it adds up the errors of a function over all rhythms of a
-rate, and judges the sum. HZ: measures only this rate."""
+in_step_target.py spends known shares of each beat (one period of its rhythm) in three functions and
+measures their CPU time by the thread's own clock, from one reading of the clock to the next. A
+sample counts for a function by its line in main(), because reading the clock takes a microsecond or
+two, up to a fiftieth of a beat, and calls are outside of the functions. A sample on a line that
+reads the clock counts half for the function before and half for the one after. No share of the
+samples may be off by more than three standard errors. By chance one of some hundred right shares is
+off by more. So if a share is off, the rate is measured again, and fails if the same share is off
+again. The test also fails if many rhythms have alike small errors: it adds up the errors of a
+function over all rhythms of a rate, and judges the sum. HZ: measures only this rate."""
 import concurrent.futures
 import json
 import math
