@@ -2,9 +2,10 @@
 /*
  * Made-up samples for measurements of the store: services with call graphs of their own, and
  * processes that run them. Half of the services are like a web service, a fifth are idle, a fifth
- * do batch work, and a tenth compute symbols; their shares of the samples fall as 1/rank. Stacks
- * repeat about as often as in real recordings: the tool prints the numbers of distinct stacks and
- * of nodes for each sample, so that they can be compared.
+ * do batch work, and a tenth have very many functions and hardly wait ("symbols"). The services'
+ * shares of the samples fall as 1/rank. Stacks repeat about as often as in real recordings: the
+ * tool prints the numbers of distinct stacks and of nodes for each sample, so that they can be
+ * compared.
  */
 #ifndef BENCH_STORE_LOAD_H
 #define BENCH_STORE_LOAD_H
