@@ -23,7 +23,8 @@ import time
 import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-# A static binary needs no C library, so the oldest tag of each kind that pip knows is true.
+# A static binary needs no C library, so its wheel may have the oldest tag of each kind that pip
+# knows.
 TAGS = {
     "x86_64": ("manylinux_2_5_x86_64", "manylinux1_x86_64", "musllinux_1_1_x86_64"),
     "aarch64": ("manylinux_2_17_aarch64", "manylinux2014_aarch64", "musllinux_1_1_aarch64"),
