@@ -112,7 +112,7 @@ export function showTip(f, n, x, y) {
 }
 
 /**
- * Shows the whole tip. If it is higher than the window, it gets the window's whole width, and
+ * Shows the whole tooltip. If it is higher than the window, it gets the window's whole width, and
  * smaller text, because the pointer can't scroll it.
  * @param {HTMLElement[]} parts the first is the name
  * @param {number} x

@@ -37,9 +37,9 @@ function shortened(g, name) {
 }
 
 /**
- * Returns the groups that get a lane each. On a page of two recordings these are the two sides.
- * Else they are processes or threads, whichever the reader groups by. If the reader groups by
- * neither, they are processes, or threads if only one process is shown.
+ * Returns the groups that get a lane (a row of the timeline) each. On a page of two recordings
+ * these are the two sides. Else they are processes or threads, whichever the reader groups by. If
+ * the reader groups by neither, they are processes, or threads if only one process is shown.
  * @param {Data} d @param {Uint8Array} there label sets that are shown
  */
 function laneGroups(d, there) {
@@ -54,7 +54,7 @@ function laneGroups(d, there) {
 }
 
 /**
- * Returns the groups that get a lane each, and the number of other groups.
+ * Returns the groups that get a lane (a row of the timeline) each, and the number of other groups.
  * @param {Data} d
  * @param {Uint8Array} there label sets that are shown
  * @param {Float64Array} sums by label set
@@ -68,7 +68,7 @@ function lanesOf(d, there, sums, first) {
 	});
 	const order = [...new Set(of.filter((g, i) => g >= 0 && there[i]))].sort((a, b) =>
 		d.header.diff ? names[a] < names[b] ? 1 : -1 : weights[b] - weights[a]);
-	// While the reader groups samples, more lanes are shown.
+	// While the reader groups samples, more lanes (rows of the timeline) are shown.
 	const most = state.by ? Math.max(LANES, Math.floor(innerHeight / 4 / LANE)) : LANES;
 	let kept = order.length > most ? order.slice(0, most - 1) : order;
 	if (first && !d.header.diff)
@@ -126,8 +126,8 @@ export class Strip {
 	}
 
 	/**
-	 * Chooses the lanes for what the filters let through: the heaviest groups, in order of
-	 * time, have a lane each. All other groups share the last lane.
+	 * Chooses the lanes (rows of the timeline) for what the filters let through: the heaviest
+	 * groups, in order of time, have a lane each. All other groups share the last lane.
 	 * @param {number} v value type @param {Uint8Array|null} pass
 	 */
 	lanes(v, pass) {
