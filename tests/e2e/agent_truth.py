@@ -249,7 +249,7 @@ def check_beside(d, programs):
 
 
 def without_a_frame(d):
-    """Makes a copy of the store in which one frame in the middle is missing."""
+    """Makes a copy of the store in which the samples of one second in the middle are missing."""
     shutil.copytree(d + "/store", d + "/faulty")
     db = sqlite3.connect(d + "/faulty/store.db")
     (frames,) = db.execute("SELECT count(*) FROM frame").fetchone()

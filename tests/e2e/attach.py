@@ -75,8 +75,9 @@ def attach_formats():
             done = krait("attach", "-d", "0.5", word, running.pid, cwd=folder)
             path = os.path.join(folder, name % running.pid)
             check(not done.returncode and os.path.exists(path), "%s: %s" % (word, done.stderr))
+            # the recording in an HTML page is compressed
             text = krait("report", path, "-o", "-", "--format", "folded").stdout if word == "--flamegraph" \
-                else open(path, encoding="utf-8").read()  # the recording in a page is packed
+                else open(path, encoding="utf-8").read()
             check("busy" in text, "%s has no busy()" % name)
         check(any(text.startswith("busy") for text in gecko(folder + "/gecko_%d.json" % running.pid)), "gecko")
         done = krait("attach", "-d", "0.5", "--mode=gil", "--collapsed", "-o", "g.txt", running.pid, cwd=folder)

@@ -159,8 +159,9 @@ def growing_maps():
         beside(d, GROWING, seconds=2, most=4, says="weren't read to the end", lines=4)
 
 
-# A program that registers code for gdb. "names": a file of 400,000 symbols at one address, whose
-# names overlap in 16 MB of underscores; "many": 8,000 files, each with a page of code.
+# A program that registers code for gdb. argv[2] is "names" (one file of 400,000 symbols at one
+# address, whose names overlap in 16 MB of underscores) or "many" (8,000 files, each with a page of
+# code).
 LISTS = r"""
 import ctypes, mmap, struct, sys
 library = ctypes.CDLL(sys.argv[1])

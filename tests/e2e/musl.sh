@@ -10,7 +10,7 @@ make -s STATIC=1 stripped || { echo "FAIL musl: no static binary"; exit 1; }
 
 mkdir "$work/with" "$work/without"
 wheel=$(packaging/wheel.py build/static/stripped/krait "$(uname -m)" "$work/with")
-# pip decides by the name of the wheel
+# pip decides by the wheel's file name whether it installs the wheel
 cp "$work/with/$wheel" "$work/without/$(sed 's/\.musllinux_[a-z0-9_]*//' <<<"$wheel")"
 
 in_root() { tests/setup/in-root.sh "$root" env PATH=/usr/local/bin:/usr/bin:/bin HOME=/tmp PYTHONDONTWRITEBYTECODE=1 "$@"; }

@@ -290,7 +290,7 @@ def on_cpu(root):
 
 def is_idle(root):
     """Tells whether the program has finished its start: for a second it neither uses a CPU nor
-    waits for a CPU, as it might on a busy machine."""
+    waits for one. (On a busy machine it may wait for a CPU during its start.)"""
     try:
         before = on_cpu(root)
         time.sleep(1)

@@ -54,7 +54,7 @@ while True:
 """
 
 READ = 3  # seconds in which krait reads the files of the interpreters before the measuring begins
-BURST = 0.2  # CPU seconds that one user's new processes may cost at once
+BURST = 0.2  # CPU seconds that one user's new processes may cost krait at once
 FREE = 3  # seconds to measure the cost of a new process, before BURST is spent
 SOON = 3  # after so many more seconds, many new processes have spent krait's budget for them
 WINDOWS = 8  # processes that cost krait little must have spent BURST after so many windows (30 s)
