@@ -59,8 +59,8 @@ def record(page):
 
 
 def lanes(page):
-    """Returns ({lane: pixels of each colour in each bin of time}, the recording's start in ns, the
-    width of a bin in ns)."""
+    """Returns ({row of the timeline: pixels of each colour in each bin of time}, the recording's
+    start in ns, the width of a bin in ns)."""
     lines = subprocess.run([KRAIT, "report", page, "-o", "-", "--format", "jsonl"], capture_output=True, timeout=60, check=True)
     head = json.loads(lines.stdout.splitlines()[0])
     with browser.Browser(1400, 800) as b:
@@ -75,7 +75,7 @@ def lanes(page):
 
 
 def judge(bins, thread, start_ns, width_ns):
-    """Returns the faults of a lane, as texts."""
+    """Returns the faults of a lane (a row of the timeline), as texts."""
     state, start, end, before, after = thread
     inside, outside = dict.fromkeys(COLOURS, 0), 0
     for i, pixels in enumerate(bins):

@@ -55,7 +55,8 @@ NUMBERS = "document.querySelector('#numbers').textContent.replace(/\\u00a0/g, ' 
 SWITCH = "[...document.querySelectorAll('#tools [aria-label=Value] button')]"
 TABLE = "[...document.querySelectorAll('#table tbody tr')].map((e) => e.textContent.replace(/\\u00a0/g, ' '))"
 FILLS = {"running": "#5fb878", "runnable": "#d9a400", "net": "#6fa8f5", "sleep": "#b8bcc8", "idle": "#dcdce0", "lock": "#e58aa8"}
-# JavaScript that returns the colours in the middle row of pixels of a lane, at a part of the time.
+# JavaScript that returns the colours in the middle row of pixels of a lane (a row of the timeline),
+# at a part of the time.
 LANE = """(() => {
     const c = document.querySelector('#strip canvas'), g = c.getContext('2d'), d = [];
     const at = Math.round(150 + %f * Math.floor((c.clientWidth - 166) / 2) * 2);
@@ -125,8 +126,8 @@ def switch(b):
 
 
 def timeline(b):
-    """A wait is drawn over its whole length. Of two lanes that begin at the same time, the one with
-    the larger value is first."""
+    """A wait is drawn over its whole length. Of two lanes (rows of the timeline) that begin at the
+    same time, the one with the larger value is first."""
     open_page(b, "waits.html", "value=3")
     for at, want in ((0.05, "running"), (0.11, "net"), (0.3, "net"), (0.49, "net"), (0.52, "runnable"), (0.58, None), (0.7, "net"), (0.9, "sleep")):
         colours = set(b.js(LANE % (at, 1))) & set(FILLS.values())
@@ -212,8 +213,8 @@ def gil(b):
 
 
 def locks(b):
-    """While lock blame is shown, a table says which thread waited for the locks of which thread, in
-    the chosen range."""
+    """While the value "lock blame" is shown, a table says which thread waited for the locks of
+    which thread, in the chosen range."""
     head, chosen = "waited|o|f|not known", SWITCH + ".find((e) => e.ariaPressed === 'true').textContent"
     open_page(b, "lock-waits.html", "value=2")
     assert b.js("document.querySelector('#gil').hidden"), "a table beside time waiting"

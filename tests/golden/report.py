@@ -73,7 +73,7 @@ def made(path, start=0, version=None):
 
 
 def stacks(profile, value=0):
-    """Returns {names from the root: sum} of a pprof file."""
+    """Returns {the functions' names in a stack, root first: sum} of a pprof file."""
     out = {}
     for s in profile.samples:
         key = tuple(f.name for f in profile.stack(s))

@@ -332,7 +332,7 @@ def busy_worker(work):
 
 def many_states(work):
     """A file has 50,000 states that krait doesn't know: the time of `krait report` must not grow
-    with waits times states, and odd names must not break the rows of the table."""
+    with the product of waits and states, and odd names must not break the rows of the table."""
     n = 50000
     m = Made().add(SLEEP, 20, "two\nlines").add(SLEEP, 10, "long" * 1000).add(SLEEP, 1, "other")
     for i in range(n):
