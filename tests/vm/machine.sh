@@ -57,7 +57,7 @@ machine_needs() {
 # guest_build OUT SOURCE: compiles a C file of this folder into a program for the machine.
 guest_build() {
 	local source=$VM_DIR/$2
-	# shellcheck disable=SC2046 # one flag per word
+	# shellcheck disable=SC2046 # each word is a flag of its own
 	case $VM_ARCH in
 	amd64) gcc -O2 -static -o "$1" "$source" $(pkg-config --static --libs libbpf libelf) ;;
 	arm64) "$SETUP_DIR/cross-arm64.sh" cc -o "$1" "$source" ;;

@@ -75,7 +75,7 @@ def beta_middle(first, end):
 
 
 def beta_outer(first, end):
-    # Runs to its end: a return in the middle would close the generator, on another line.
+    # The loop runs to its end, as returning earlier would close the generator on another line.
     for value in beta_middle(first, end):
         last = value
     return last
