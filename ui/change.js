@@ -13,7 +13,7 @@ import {follow, selfOf, valueOf} from './tree.js';
 import {WORDS, above, flame, isHidden, moduleOf, nodeSums, page, picture, shown, state, structure,
 	weigh} from './view.js';
 
-// Shows the state on the page.
+// This module's functions show the state on the page.
 
 /**
  * Calls @what, which changes the picture. Sets a mark in the performance timeline when that is

@@ -10,7 +10,7 @@ import {spokenChange} from './diff.js';
 import {valueOf} from './tree.js';
 import {above, flame, page} from './view.js';
 
-/** Returns the picture that gets the keys. */
+/** Returns the picture that the keys control. */
 const here = () => above.tree && document.activeElement === above.canvas ? above : flame;
 
 /** @param {import('./flame.js').Flame} of @param {number} node @param {number} step */

@@ -128,7 +128,7 @@ export function costText(d, v, x) {
 	return (1000 * x).toFixed(Math.abs(x) < 0.01 && x ? 2 : 0) + '\u00a0ms/s';
 }
 
-/** @param {number} x @param {string} text of its size */
+/** @param {number} x @param {string} text the number without its sign */
 export const signed = (x, text) => (x < 0 ? '\u2212' : x > 0 ? '+' : '') + text;
 
 /**

@@ -16,9 +16,9 @@ const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16, ROOM = NAMES - 24;
 const BUCKET = 1e7; // the resolution, in ns, of recordings whose samples don't have exact times
 
 /**
- * Returns as much of a name as fits beside its lane. If all of it doesn't fit, a process before a
- * thread is shortened to its number, and then the thread's number is left out. If this is still too
- * long, the end of the name is cut off, but not a number at its end.
+ * Returns as much of a name as fits beside its lane (a row of the timeline). If all of it doesn't
+ * fit, a process before a thread is shortened to its number, and then the thread's number is left
+ * out. If this is still too long, the end of the name is cut off, but not a number at its end.
  * @param {CanvasRenderingContext2D} g @param {string} name
  */
 function shortened(g, name) {
@@ -169,9 +169,10 @@ export class Strip {
 				Math.min((time[s] + long) * per, this.bins));
 		}
 		// The value that fills a lane's height: the highest value of all lanes, so that
-		// they can be compared. If waits are shown, it is the length of a bin, so that a
-		// thread that waits throughout fills its lane. CPU time in a bin may be more than
-		// the bin's length, because a sample may stand for more time than a bin has.
+		// they can be compared. If waits are shown, it is the length of a bin (a column of
+		// the timeline), so that a thread that waits throughout fills its lane. CPU time in
+		// a bin may be more than the bin's length, because a sample may stand for more time
+		// than a bin has.
 		this.most = waits ? this.end / this.bins : 0;
 		for (let b = 0; b < this.values.length; b += states) {
 			let sum = 0;

@@ -84,7 +84,7 @@ export function sumsFrom(values) {
 /**
  * Sets the tree's sums from given values of its nodes, for trees whose values don't come from
  * samples.
- * @param {Tree} t @param {ArrayLike<number>[]} self of its nodes, by side
+ * @param {Tree} t @param {ArrayLike<number>[]} self of its nodes, by side (a comparison has two)
  */
 export function setSelf(t, self) {
 	t.order = NONE;

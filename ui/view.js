@@ -42,7 +42,7 @@ export const page = {
 	// only the widest boxes have been read, and can be zoomed and searched; there are no sums
 	early: false,
 	/** @type {import('./data.js').Sources[]} */
-	sources: [], // the sources of each side
+	sources: [], // source texts; a comparison has those of both sides
 	/** @type {import('./strip.js').Strip|null} */
 	strip: null,
 	/** @type {string[]} */
