@@ -92,8 +92,8 @@ function detail() {
 	picture();
 	Object.assign(flame, {zoom: zoom && samePlace(t, zoom, 0),
 		focus: focus > 0 ? samePlace(t, focus, -1) : focus, hover: -1, a, b});
-	// In the window that is drawn now, the box that was zoomed to is too narrow to be in the
-	// new tree.
+	// In the part of the time that is drawn in detail now, the box that was zoomed to is too
+	// narrow to be in the new tree.
 	if (zoom && !flame.zoom)
 		Object.assign(flame, {a: from / all, b: to / all});
 	flame.draw();

@@ -34,7 +34,8 @@ import {addWall, sumWall} from './waits.js';
  * @typedef {object} Data
  * @property {any} header
  * @property {Fn[]} functions
- * @property {Int32Array} firstSpot by function, the index of its first spot; one more at the end
+ * @property {Int32Array} firstSpot by function, the index of its first spot (a line, or an
+ *   expression in it); one more at the end
  * @property {Int32Array} spotLine
  * @property {Int32Array} spotColumn
  * @property {Int32Array} spotEnd where its expression ends: lines further on, and column; 0: not
@@ -62,7 +63,7 @@ import {addWall, sumWall} from './waits.js';
  * @property {Int32Array} parent
  * @property {Int32Array} fn
  * @property {Int32Array} depth
- * @property {Float64Array[]} values by side
+ * @property {Float64Array[]} values by side (a comparison has two)
  */
 
 // the kinds of frames; 3: code made at run time

@@ -216,7 +216,8 @@ export function folded(t, functions, self) {
 }
 
 /**
- * Folds a tree that has no samples yet.
+ * Folds library frames and the trunk (the calls that nearly all samples share) of a tree that has
+ * no samples yet.
  * @param {Tree} t @param {Fn[]} functions @param {Float64Array} self of its boxes
  */
 export function foldedEarly(t, functions, self) {

@@ -40,7 +40,8 @@ export function sumSides(sides, d) {
 }
 
 /**
- * Sets the scale before the samples are read, from each side's sum of one value type.
+ * Sets .scale (by what each side's values are multiplied) before the samples are read, from each
+ * side's sum of one value type.
  * @param {Sides} sides
  * @param {Data} d
  * @param {number} v
@@ -64,7 +65,8 @@ export function measureOf(d, v) {
 }
 
 /**
- * Sets .scale and .total. In a range of time, a rate refers to the range.
+ * Sets .scale (by what each side's values are multiplied) and .total. In a range of time, a rate
+ * refers to the range.
  * @param {Sides} sides
  * @param {Data} d
  * @param {number} v

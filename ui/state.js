@@ -64,8 +64,9 @@ export function writeState(state, flame, above, d) {
 		p.set('t', f.range.map(Math.round).join('-'));
 	const t = flame.tree;
 	let {zoom, a, b} = flame;
-	// In time order, a box has another number in each window. So the address has the box's row,
-	// and its place as a part of the whole width. placeInTime() reads these.
+	// In time order, a box gets another number when another part of the time is drawn in
+	// detail. So the address has the box's row, and its place as a part of the whole width.
+	// placeInTime() reads these.
 	if (t && t.at) {
 		[a, b] = [a, b].map((x) => (t.at[zoom] + x * valueOf(t, zoom)) / valueOf(t, 0));
 		zoom = t.depth[zoom];

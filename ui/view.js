@@ -63,7 +63,7 @@ export const page = {
 	/** @type {Int32Array|null} */
 	leaf: null, // node in .stacks for each sample; -1: none
 	/** @type {Tree} */
-	tree: null, // the tree that is drawn: .whole, or made of it
+	tree: null, // the tree that is drawn: .whole, or a tree that is made of .whole
 	/** @type {Fn[]} */
 	functions: null,
 	/**

@@ -125,7 +125,8 @@ export const LOCKS = ['stop-the-world', 'critical-section', 'lock'];
 /** All states, in the order in which the timeline stacks them. 'idle' is any wait for work. */
 export const WAIT_STATES = ['running', 'runnable', 'stolen', 'gil', ...LOCKS, 'net', 'disk', 'pipe',
 	'child', 'poll', 'loop', 'sleep', 'page-fault', 'other', 'idle'];
-// States of a thread that aren't waits: a sample of such a state has the sum of several moments.
+// States of a thread that aren't waits: a sample with such a state has the sum of several times in
+// it.
 const NOT_WAITS = ['runnable', 'stolen'];
 
 /**
