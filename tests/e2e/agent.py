@@ -179,8 +179,9 @@ def moment(seconds):
 
 @kit.case
 def windows():
-    """A window between two times has the samples of what ran in it: alone, merged with another
-    window, compared with another window, and copied while the agent runs."""
+    """A window between two times has the samples of what ran in it, whether the test reads it
+    alone, merges it with another window, compares it with another window, or copies it while the
+    agent runs."""
     with folder() as d:
         store, out = d + "/store", d + "/x.pb.gz"
         program_file(d)

@@ -27,8 +27,8 @@ SIGMAS, MOST, SHARE = 3, 4.5, 0.01
 # krait keeps a sample's time in ms, so the edges of a window are rounded to ms
 EDGE = 0.002
 # What a thread does in turns: it runs two functions with known shares of its CPU time, then sleeps.
-# At its end the program prints [the thread's number, how long the thread neither ran nor was ready
-# to in turns()].
+# At its end the program prints [the thread's number, how long in turns() the thread neither ran nor
+# was ready to run].
 MIXED = kit.ACCOUNT + """
 import json, sys
 def rest():
@@ -287,7 +287,7 @@ def truth():
 
 
 # A program that waits until its input ends, and then prints [its thread's number, how long the
-# thread neither ran nor was ready to].
+# thread neither ran nor was ready to run].
 WAITS = kit.ACCOUNT + """
 import json, sys
 def rest():

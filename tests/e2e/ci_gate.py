@@ -148,8 +148,8 @@ def on_github(number, text, user="github-actions[bot]"):
 @case
 def comments_on_github():
     """The first comment is posted, and later replaced by a second one. Outside of a pull request
-    nothing is posted. Comments of other users and of other benchmarks stay. A file without
-    krait's mark isn't posted."""
+    nothing is posted. Comments of other users and of other benchmarks stay. A file that doesn't
+    begin with krait's marker (MARK in benchmark.sh) isn't posted."""
     kit.need("jq")
     mine, post = MARK % "a", "api repos/a/b/issues/7/comments -F body=@a.md"
     others = [on_github(1, "see " + mine), on_github(2, mine, "somebody"), on_github(3, MARK % "b"), on_github(4, "krait benchmark")]

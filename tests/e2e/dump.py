@@ -923,7 +923,7 @@ def other_users():
                 found, = json.loads(done.stdout)["processes"]
                 check([names(t)[-1] for t in found["threads"]] == ["sleeps_here"] * 2, str(found))
             # Without the kernel program krait can't sample a running thread. It reads the stack
-            # while the thread runs, and marks the stack.
+            # while the thread runs, and says so above the stack.
             with kit.Background(*nobody, kit.PYTHON, "-c", kit.BUSY) as target:
                 kit.runs(target.pid, 0.3)
                 done = as_nobody("-p", target.pid, "--json")

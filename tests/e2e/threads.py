@@ -31,8 +31,8 @@ def seen(running, seconds):
     """Watches krait for @seconds. Returns (the capabilities of krait's other threads, the
     capabilities of its main thread).
 
-    Threads that end soon don't count: one that asks the kernel a single question (proc/locked.c)
-    parses nothing. The first moment of the other threads doesn't count either."""
+    Threads that end soon don't count: a thread that makes only one request to the kernel
+    (proc/locked.c) parses nothing. The first moment of the other threads doesn't count either."""
     found, end = {}, time.time() + seconds
     while time.time() < end:
         for tid, caps in capabilities(running.pid).items():
