@@ -1777,8 +1777,8 @@ def axe_script():
 
 
 def time_order(b):
-    """In the view by time each thread has its own part of the picture: that of thread two has only
-    b."""
+    """In the view by time each thread has its own part of the picture: the part of thread "two" has
+    only function b."""
     open_page(b, "timed.html")
     press(b, "By time")
     b.mouse("mouseMoved", *at(b, 0.95, 2))
@@ -1855,7 +1855,7 @@ def address(b):
 
 
 def many():
-    """Makes a page of more boxes than its first picture has, of 3,000 stacks."""
+    """Makes a page of 3,000 stacks, with more boxes than its first picture draws."""
     recording, page = pages / "many.pb.gz", pages / "many.html"
     if not page.exists():
         bench.make(recording, 3000, 40, 0.5)

@@ -252,9 +252,9 @@ def page_of_a_difference(work):
 
 def diff_limits(work):
     """If diff can't judge something by a limit for own costs, it says so, in Markdown too. If three
-    of four functions cost half as much again, diff takes that for a slower machine; a limit for
-    the total is still exceeded. A function with a new name exceeds no limit for all functions,
-    only one for its own name."""
+    of four functions cost 1.5 times as much, diff takes that for a slower machine; a limit for the
+    total is still exceeded. A function with a new name exceeds no limit for all functions, only one
+    for its own name."""
     costs = {"before": {"f": 10000, "g": 8000, "h": 9000, "rest": 7000}, "slower": {"f": 15000, "g": 12000, "h": 13500, "rest": 7000},
              "renamed": {"f": 10000, "g": 8000, "h2": 9000, "rest": 7000},
              "dearer": {"f": 10000, "g": 8001, "h": 9000, "rest": 9800},
@@ -1089,8 +1089,8 @@ def lines_told(path):
 
 
 def parts_told(path):
-    """If a function of the user's calls other functions of the user's, their time doesn't count for
-    it. Neither does the time of a framework that runs these functions."""
+    """If one of the user's functions calls others of them, the time of those doesn't count for the
+    caller. Neither does the time of a framework that runs these functions."""
     app, lib = "/srv/app/app.py", "/v/lib/python3.12/"
     start, hot = ("<module>", app, 15), ("hot", app, 7)
     run, dumps = ("scheduler.run", lib + "sched.py", 151), ("dumps", lib + "json/__init__.py", 238)

@@ -86,7 +86,7 @@ def refuses(validator, name, document):
 
 
 def misses(validator, name, document, *members):
-    """Checks that the document isn't valid without any of these members."""
+    """Checks that the document isn't valid if one of these members is missing, whichever it is."""
     bad = [path for path in members if validator.is_valid(changed(document, path, lambda holder, key: holder.pop(key)))]
     check(name + "-misses", not bad, str(bad))
 

@@ -161,8 +161,9 @@ def rules(work):
 
 
 def pages(work):
-    """A page that krait makes of a profile doesn't contain the text of files of the reader that the
-    profile names. If an older page already contains text, the text is kept."""
+    """A page that krait makes of a profile doesn't contain the text of the reader's own files that
+    the profile names, unless --source is given. If an older page already contains text, the text is
+    kept."""
     file, path = module(work, "secret.py")
     one, two, part, both = (os.path.join(work, name + ".html") for name in ("one", "two", "part", "both"))
 
