@@ -20,7 +20,8 @@ HZ = 3999  # Hz; at this rate caches are warm: the stack is still in them at the
 
 
 def limits(version):
-    """Returns the limits for this version: (ns for each frame, ratio to the bare loop)."""
+    """Returns the limits for this version: (ns for each frame, ratio to the loop that only reads
+    frames)."""
     v = lib.version_key(version)
     return (110, 1.9) if v >= (3, 12) else (220, 3.5) if v >= (3, 11) else (290, 4.5)
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define CALLS	   7 /* how many calls of other functions a function has */
+#define CALLS	   7 /* from how many places a function calls other functions */
 #define LINES	   9 /* how many lines a function has that call no other function */
 #define MOST_DEEP  48
 #define INNER	   4 /* how many frames at a stack's inner end differ much from stack to stack */

@@ -34,7 +34,7 @@ static void must(int r)
 	exit(1);
 }
 
-/* The limits that the agent has for a segment (src/agent/agent.c). */
+/* After so many ms or samples the agent begins a new segment of the store (src/agent/agent.c). */
 #define SEGMENT_MS	600000
 #define SEGMENT_SAMPLES (128u << 10)
 #define SEGMENT_BYTES	((size_t)24 << 20)

@@ -137,7 +137,7 @@ class Spent:
 
 class Recording:
     """krait record, which runs all the time and is switched on and off: by its perf events, and by
-    the variable `armed`, without which krait's programs return at once. A program that returns
+    the variable `armed`: while that is 0, krait's programs return at once. A program that returns
     at once still costs as much as an empty program."""
 
     def __init__(self, *arguments, settle=0.5):
