@@ -33,8 +33,8 @@ int __wrap_asprintf(char **ret, const char *fmt, ...) _printf_(2, 3);
 int __wrap___asprintf_chk(char **ret, int flag, const char *fmt, ...) _printf_(3, 4);
 
 /*
- * Never inlined, because it touches thread-local data. The wrappers also run while the program
- * starts, when thread-local data may be touched only if an allocation failed.
+ * Called only if an allocation has failed. It touches thread-local data, which can't be touched yet
+ * while the program starts. Since the wrappers run then too, it is never inlined into them.
  */
 static __attribute__((noinline, cold)) void failed(void)
 {

@@ -22,8 +22,8 @@
 /* room for the beginning of a memory file's name: NAME and the secret, before the file's number */
 #define NAME_BYTES  64
 #define BLOCK_BYTES ((uint64_t)4 << 10)
-#define RUN_BLOCKS  32 /* how many blocks of a far file (far.h) are fetched at once */
-/* the size in bytes of the largest far file (far.h) that is copied */
+#define RUN_BLOCKS  32 /* how many blocks of a file that a child holds open are fetched at once */
+/* the size in bytes of the largest file that far_copy() copies */
 #define COPY_MAX ((uint64_t)8 << 30)
 
 /*
@@ -37,11 +37,14 @@ struct copy {
 };
 
 /*
- * What is known of all far files (far.h). There is one such struct, because descriptors too belong
- * to the whole program.
+ * What is known of all files that a child of krait holds open (far.h). There is one such struct,
+ * because descriptors too belong to the whole program.
  */
 static struct {
-	/* functions that read far files (far.h); NULL: no far file exists yet */
+	/*
+	 * functions that read files through the child that holds them open; NULL: there is no such
+	 * file yet
+	 */
 	const struct far_ops *_Atomic ops;
 	pthread_mutex_t lock;
 	VEC(struct copy *) copies;
@@ -50,8 +53,8 @@ static struct {
 } all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /*
- * Finds the number of the far file (far.h) that @fd stands for. False: @fd stands for no far file.
- * The number is part of the memory file's name, so that closing the descriptor needs no
+ * If @fd stands for a file that a child holds open, finds the number of that file. False: it
+ * doesn't. The number is part of the memory file's name, so that closing the descriptor needs no
  * bookkeeping. The name also holds a secret, because a target may give any name to a memory file of
  * its own, and krait opens what targets map.
  */

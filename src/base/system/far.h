@@ -43,9 +43,9 @@ ssize_t far_pread(int fd, void *bytes, size_t n, off_t offset);
 _must_use_ int far_stat(int fd, struct stat *ret);
 
 /*
- * For libraries that read a descriptor themselves: returns the descriptor of a copy of the file, or
- * -errno. far_fetch() fills the copy, whose bytes take memory until far_drop(). -EINVAL: @fd
- * doesn't stand for a far file, so the library can use @fd itself.
+ * For libraries that read a descriptor themselves: if far_new() made @fd, returns the descriptor of
+ * a copy of the file, or -errno. far_fetch() fills the copy, whose bytes take memory until
+ * far_drop(). -EINVAL: @fd isn't from far_new(), so the library can use @fd itself.
  */
 _must_use_ int far_copy(int fd);
 void far_drop(int copy); /* Frees @copy; negative: there is no copy. */

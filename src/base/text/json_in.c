@@ -36,8 +36,8 @@ int json_in_enter(struct json_in *in, char open)
 }
 
 /*
- * Consumes the comma before the next member or item, and returns 1, or the closing bracket @close,
- * and returns 0.
+ * Returns 1 after consuming the comma before the next member or item, or 0 after consuming the
+ * closing bracket @close.
  */
 static int next(struct json_in *in, char close)
 {
@@ -220,8 +220,8 @@ int json_in_integer(struct json_in *in, int64_t *ret)
 }
 
 /*
- * Appends the number's digits to *v until it has 18 digits. Changes the power of ten *power by the
- * digits that were left out, and by those that are a fraction's.
+ * Appends the number's digits to *v, which takes at most 18 digits. *power is a power of ten. It
+ * grows by 1 for each digit that is left out, and falls by 1 for each digit of the fraction.
  */
 static void take_digits(struct json_in *in, bool fraction, uint64_t *v, int64_t *power)
 {

@@ -80,7 +80,9 @@ static bool is_layout(char c)
 	return c == '\n' || c == '\t';
 }
 
-/* Tells whether the @n bytes at @s may be the beginning of a character of more bytes. */
+/*
+ * Tells whether the @n bytes at @s may be the beginning of a character that has more than @n bytes.
+ */
 static bool is_begun(const char *s, size_t n)
 {
 	unsigned char c = (unsigned char)*s;

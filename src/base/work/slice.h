@@ -92,9 +92,8 @@ bool budget_is_left(const struct budget *b, struct budget_limit limit, uint64_t 
 uint64_t budget_due_ns(const struct budget *b, struct budget_limit limit);
 void budget_spend(struct budget *b, uint64_t now_ns, uint64_t ns);
 /*
- * Charges work to the budget as budget_spend() does. For a budget that is only checked against
- * @limit: time in which nothing is spent doesn't add up, so at most @limit's burst may be spent at
- * once.
+ * Charges work as budget_spend() does, but time in which nothing is spent doesn't add up: at most
+ * the burst of @limit may be spent at once. For a budget that is checked against no other limit.
  */
 void budget_spend_only(struct budget *b, struct budget_limit limit, uint64_t now_ns, uint64_t ns);
 

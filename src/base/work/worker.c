@@ -27,7 +27,7 @@ struct queue {
 	struct worker_job *first, **end;
 };
 
-/* One thread of a worker's lane. */
+/* One thread of a lane (a queue of jobs and its threads). */
 struct slot {
 	struct lane *lane;
 	pthread_t thread;
@@ -62,7 +62,7 @@ struct worker {
 	unsigned count; /* how many jobs were ever done */
 };
 
-/* The slot of the job that the calling thread runs; NULL: the thread runs no job. */
+/* The element of .slots that belongs to the calling thread; NULL: the thread runs no job. */
 static _Thread_local struct slot *own_slot;
 
 static void add(struct queue *q, struct worker_job *job)
