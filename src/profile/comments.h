@@ -29,8 +29,8 @@
 /* Key of a comment that lists packages which were installed together, separated by spaces. */
 #define COMMENTS_TOGETHER "installed together"
 /*
- * Keys of comments in a profile made from another tool's file, or from an outline of the agent's
- * store: what was left out, or changed, when it was read. Reports show these comments.
+ * Keys of comments which say what was left out, or changed, when a profile was made: from another
+ * tool's file, or from sums in the agent's store (an outline). Reports show these comments.
  */
 #define COMMENTS_LEFT_OUT "left out"
 #define COMMENTS_MENDED	  "mended"

@@ -39,14 +39,15 @@ struct sorter {
 	struct profile *p;
 	enum profile_times times;
 	uint32_t *stack_rank, *labels_rank;
-	/* ranks of the first and the last stack that the present window is for */
+	/* ranks of the first and the last stack whose samples are being summed up now */
 	uint32_t first_rank, last_rank;
 	struct map counts;
 	VEC(struct group) groups;
 	struct sums sums;
 	VEC(struct sort_key) keys;
 	/*
-	 * by rank of the stack: how many samples the present group has; NULL: wasn't needed so far
+	 * by rank of the stack: how many samples it has in the group that is being read in parts;
+	 * NULL: wasn't needed so far
 	 */
 	uint32_t *per_stack;
 	int (*fn)(void *arg, const struct profile_sample *s);

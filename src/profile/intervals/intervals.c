@@ -29,7 +29,10 @@ struct track {
 	size_t first, n; /* the track's segments */
 };
 
-/* A range of tracks: the tracks of one thread, or those that hold for all threads of a process. */
+/*
+ * Some tracks (a track is the intervals with one process, thread and key): those of one thread, or
+ * those that hold for all threads of a process.
+ */
 struct tracks {
 	size_t first, n;
 };
@@ -215,7 +218,10 @@ static const struct owner *owner_of(struct labeller *l, uint32_t labels)
 	return o;
 }
 
-/* Returns the segment of a track at time @at_ns; NULL: the track has no value at that time. */
+/*
+ * Returns the segment of a track (the intervals with one process, thread and key) at time @at_ns;
+ * NULL: the track has no value at that time.
+ */
 static const struct segment *segment_at(const struct labeller *l, const struct track *t,
 					uint64_t at_ns)
 {
@@ -345,7 +351,7 @@ static int add_label(struct labeller *l, uint32_t key, uint32_t value)
 }
 
 /*
- * Adds the labels that the tracks have at time @at_ns. Of labels with the same key the last one
+ * Adds the labels of the intervals that cover time @at_ns. Of labels with the same key the last one
  * counts, so the thread's labels are added after the process's labels.
  */
 static int add_labels(struct labeller *l, const struct tracks *t, uint64_t at_ns)

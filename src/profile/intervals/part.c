@@ -43,8 +43,8 @@ static bool in_time(const struct part *part, int64_t time_ns)
 }
 
 /*
- * Returns how much of a value is within the part. The value is @ns in all, and is spread evenly
- * over the @length ns from @time_ns on.
+ * Returns how much of a value lies within the part of the time. The value is @ns in all, and is
+ * spread evenly over the @length ns from @time_ns on.
  */
 static int64_t part_of_value(const struct part *part, int64_t ns, int64_t time_ns, int64_t length)
 {
@@ -80,9 +80,9 @@ static bool cut_ended(const struct part *part, struct profile_sample *s)
 }
 
 /*
- * Reduces each value in nanoseconds to what lies within the part. A wait may have two lengths: the
- * value gil_wait also counts the time from the wait's end until the thread got a CPU, the other
- * values don't.
+ * Reduces each value in nanoseconds to what lies within the part of the time. A wait may have two
+ * lengths: the value gil_wait also counts the time from the wait's end until the thread got a CPU,
+ * the other values don't.
  */
 bool part_cut_as(const struct part *part, struct profile *p, struct profile_sample *s,
 		 bool one_wait)

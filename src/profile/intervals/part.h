@@ -23,8 +23,8 @@ struct part {
 struct part part_of(struct profile *p, uint64_t since_ns, uint64_t until_ns);
 
 /*
- * Cuts sample @s, whose labels are of @p, to the part. After that, the sample's time is within the
- * part. False: nothing of the sample is in the part.
+ * Cuts sample @s, whose labels are of @p, to a part of the time. After that, the sample's time lies
+ * in that part. False: nothing of the sample is in the part.
  */
 bool part_cut(const struct part *part, struct profile *p, struct profile_sample *s);
 

@@ -129,7 +129,10 @@ static int choose_functions(struct condense *c)
 	return 0;
 }
 
-/* Marks the functions and stacks of the samples in @last, the last interval, as kept. */
+/*
+ * Marks the functions and stacks of the samples in @last as kept. These samples are the last
+ * interval's, which krait top shows.
+ */
 static void keep_last(struct condense *c, const struct sums *last)
 {
 	sums_foreach(s, last)

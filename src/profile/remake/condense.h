@@ -4,11 +4,11 @@
  *
  * The caller says how many functions to keep. The heaviest functions are kept; each value of a
  * sample counts as a share of its total in the profile. Frames of all other functions become "[rare
- * code]". As many stacks, the heaviest ones, stay whole. As many further stacks keep their
- * functions, without lines and recursion. The rest keep only their innermost frame. So the self
- * value of a kept function stays what it was. Its total lacks only the values of stacks of which
- * just the innermost frame is kept. Label sets lose "pid", "tid" and "thread", unless the caller
- * asks for a whole set.
+ * code]". The same number of stacks, the heaviest ones, stay whole. The same number of further
+ * stacks keep their functions, without lines and recursion. The rest keep only their innermost
+ * frame. So the self value of a kept function stays what it was. Its total lacks only the values of
+ * stacks of which just the innermost frame is kept. Label sets lose "pid", "tid" and "thread",
+ * unless the caller asks for a whole set.
  */
 #ifndef PROFILE_REMAKE_CONDENSE_H
 #define PROFILE_REMAKE_CONDENSE_H
@@ -31,7 +31,7 @@ struct condense {
 	/* for each value: the factor by which it is multiplied to get its weight */
 	int64_t factors[PROFILE_MAX_VALUES];
 	bool *functions; /* by function id: whether the function is kept */
-	/* by function id: the value that .turn had when the function was last met */
+	/* by function id: the value that .turn had when the function was last found in a stack */
 	uint32_t *seen;
 	uint32_t turn;
 	uint8_t *detail;      /* by stack id: how much of the stack is kept (enum detail) */
@@ -41,14 +41,14 @@ struct condense {
 	struct profile_label ended[3];
 	/* samples of ended processes also keep their labels; may be set after condense_begin() */
 	bool keeps_ended;
-	size_t given_up; /* how many functions were given up */
+	size_t given_up; /* how many functions weren't kept: their frames became "[rare code]" */
 };
 
 /*
  * Begins to condense @p, which is emptied as by rebase_begin(). The @n @sums give the values of
- * stacks. @last: sums of the last interval, whose functions and stacks stay whole. @keep: how many
- * functions are kept. Whoever holds ids of @p must ask for the new ones before condense_end(). 0,
- * or -ENOMEM + message: then @p is unchanged.
+ * stacks. @last: sums of the last interval that krait top shows; its functions and stacks stay
+ * whole. @keep: how many functions are kept. Whoever holds ids of @p must ask for the new ones
+ * before condense_end(). 0, or -ENOMEM + message: then @p is unchanged.
  */
 _must_use_ int condense_begin(struct condense *c, struct profile *p, const struct sums *last,
 			      const struct sums *const *sums, size_t n, size_t keep);
