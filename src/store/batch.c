@@ -25,7 +25,10 @@ void batch_fini(struct batch *b)
 	vec_fini(&b->values);
 }
 
-/* Removes what a block has of its own: label sets, nodes, samples and comments. Its names stay. */
+/*
+ * Removes the contents that a block shares with no other block: label sets, nodes, samples and
+ * comments. Its names (strings, mappings, functions, locations) stay.
+ */
 static void clear_block(struct batch *b)
 {
 	b->labels.n = b->sets.n = b->nodes.n = b->samples.n = b->values.n = 0;
@@ -49,7 +52,10 @@ void batch_clear(struct batch *b)
 void batch_forget_block(struct batch *b)
 {
 	clear_block(b);
-	/* a batch that holds only names has no samples, so any number of values will do */
+	/*
+	 * a batch that holds only names has no samples, so it doesn't matter how many values a
+	 * sample has
+	 */
 	b->meta.n_values = 1;
 }
 

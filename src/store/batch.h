@@ -43,8 +43,12 @@ enum batch_figure {
 	/* samples that were lost because the writer died before it had written them */
 	BATCH_WRITER_LOST,
 	BATCH_RESTARTS, /* how often the writer was started anew */
-	BATCH_CONFINED, /* enum confined bits (agent/confine/) of both processes */
-	BATCH_LIMIT,	/* the most bytes that the store may take; 0: not known */
+	/*
+	 * what both processes of the agent (sampler and writer) gave up: bits of enum confined in
+	 * agent/confine/
+	 */
+	BATCH_CONFINED,
+	BATCH_LIMIT, /* the most bytes that the store may take; 0: not known */
 	/* the rest: sums over all earlier agents that wrote into this store */
 	BATCH_EARLIER_SAMPLER_CPU,
 	BATCH_EARLIER_WRITER_CPU,
@@ -57,7 +61,9 @@ enum batch_figure {
 
 #define BATCH_MAX_COMMENTS 256
 #define BATCH_MAX_DEPTH	   65536
-/* limits of one frame or segment: the bytes of all its columns, and the number of its samples */
+/*
+ * limits of one frame of the store or one segment: bytes of all its columns, number of its samples
+ */
 #define BATCH_MAX_BYTES	  (64u << 20)
 #define BATCH_MAX_SAMPLES (1u << 20)
 
@@ -78,7 +84,7 @@ struct batch_sample {
 	uint32_t node, labels; /* .node 0: the empty stack; .labels 0: no labels */
 };
 
-/* What the samples' values mean. Types, units and comments are numbers of strings. */
+/* What the samples' values mean. Types, units and comments are given as numbers of strings. */
 struct batch_meta {
 	uint32_t n_values, default_value;
 	struct {
@@ -89,9 +95,9 @@ struct batch_meta {
 };
 
 /*
- * A frame or block in memory. Ids in .mappings, .functions, .locations and .labels are numbers of
- * this batch's tables. Only a segment's first frame has all of .meta; later frames have only
- * .meta.n_values.
+ * In memory, a frame of the store (about a second's samples) or a block. Ids in .mappings,
+ * .functions, .locations and .labels are numbers of this batch's tables. Only a segment's first
+ * frame has all of .meta; later frames have only .meta.n_values.
  */
 struct batch {
 	uint32_t base[BATCH_TABLES]; /* how many definitions earlier frames have, for each table */
@@ -155,9 +161,10 @@ bool batch_has_labels(const struct batch *b, uint32_t set, const struct profile_
 _must_use_ int batch_encode(struct batch *b, struct str *ret);
 
 /*
- * Adds a frame, as the columns data[0..n), to @b, whose .base must be 0. The frame must be the one
- * that follows the frames that @b already has. The bytes may be anything. Returns 0; -EBADMSG +
- * message if they are damaged or aren't the frame that follows; -ENOMEM + message. After an error
+ * Decodes a frame of the store from its columns, data[0..n), and adds it to @b, whose .base must be
+ * 0. The frame must be the one that follows the frames that @b already has. The bytes may be
+ * anything. Returns 0; -EBADMSG + message if they are damaged or aren't the frame that follows;
+ * -ENOMEM + message. After an error
  * @b can only be freed.
  */
 _must_use_ int batch_decode(struct batch *b, const void *data, size_t n);
@@ -169,8 +176,8 @@ _must_use_ int batch_decode(struct batch *b, const void *data, size_t n);
 _must_use_ int batch_decode_block(struct batch *b, const void *data, size_t n);
 
 /*
- * Reads only the agent's counters (enum batch_figure) from a frame's columns data[0..n). Returns 0,
- * or -EBADMSG + message.
+ * Reads only the agent's counters (enum batch_figure) from data[0..n), the columns of a frame of
+ * the store. Returns 0, or -EBADMSG + message.
  */
 _must_use_ int batch_read_figures(const void *data, size_t n, int64_t figures[BATCH_FIGURES]);
 

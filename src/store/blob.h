@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A frame or segment as the database stores it: columns (batch.h), compressed, behind a head. The
- * head says to which segment and time the columns belong, and has a checksum of itself and the
- * columns. krait checks that because SQLite doesn't notice a changed byte in a blob.
+ * A frame (about a second's samples) or a segment as the database stores it: columns (batch.h),
+ * compressed, behind a head. The head says to which segment and time the columns belong, and has a
+ * checksum of itself and the columns. krait verifies the checksum because SQLite doesn't notice a
+ * changed byte in a blob.
  */
 #ifndef STORE_BLOB_H
 #define STORE_BLOB_H
@@ -13,8 +14,8 @@
 /* In which pieces the columns of a blob are compressed. */
 enum blob_way {
 	/*
-	 * all columns as one piece: for a frame, which is compressed again when its segment is
-	 * sealed
+	 * all columns as one piece: for a frame (about a second's samples), which is compressed
+	 * again when its segment is sealed
 	 */
 	BLOB_FAST,
 	/* each long column by itself, because columns differ in which bytes are frequent */
@@ -28,8 +29,8 @@ enum blob_way {
 struct blob_place {
 	uint64_t segment;
 	/*
-	 * for a frame: its index in the segment, from 0; for a sealed segment: how many frames it
-	 * had
+	 * for a frame (about a second's samples): its index in the segment, from 0; for a sealed
+	 * segment: how many frames it had
 	 */
 	uint32_t sequence;
 	uint32_t samples; /* how many samples the blob has */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The columns of a frame or segment, and which member of which table each column has. The list has
- * the order in which columns are stored, so new columns go at its end.
+ * The columns of a frame (about a second's samples) or a segment. Says for each column which member
+ * of which table it has. The list has the order in which columns are stored, so new columns go at
+ * its end.
  */
 #ifndef STORE_COLUMNS_H
 #define STORE_COLUMNS_H
@@ -109,7 +110,10 @@ struct column_step {
 	uint32_t location;
 };
 
-/* Goes up from node @from (0: none) until @up steps are made or node @parent is reached. */
+/*
+ * Goes up in the tree, from node @from (0: none), until @up steps are made or node @parent is
+ * reached.
+ */
 static inline struct column_step column_step(const struct batch_node *nodes, uint32_t from,
 					     uint32_t up, uint32_t parent)
 {

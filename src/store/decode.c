@@ -26,7 +26,8 @@ enum count {
 struct decoder {
 	struct batch *b;
 	bool block;
-	bool spread; /* numbers of samples are spread over columns (COLUMN_SPREAD) */
+	/* the bytes of a sample's numbers are spread over several columns (COLUMN_SPREAD) */
+	bool spread;
 	struct column_cursor columns[COLUMNS];
 	uint64_t n[COUNTS];
 };
@@ -61,7 +62,10 @@ static inline int get_signed(struct column_cursor *c, int64_t *ret)
 	return r;
 }
 
-/* Reads a number: its first byte is in @first, its second in @second, others in the next column. */
+/*
+ * Reads a number. Its first byte is in column @first, its second byte in column @second, and all
+ * other bytes are in the column after @second.
+ */
 static int get_spread(struct decoder *d, enum column first, enum column second, int64_t *ret)
 {
 	uint64_t low = 0, high = 0;
@@ -372,8 +376,8 @@ static int get_figures(struct column_cursor *c, int64_t figures[BATCH_FIGURES])
 }
 
 /*
- * Tells whether the definitions of a frame begin where those of @b end. A block may also refer to
- * fewer names than @b has.
+ * Tells whether the numbers of a frame's definitions in @table go on where those of @b end. A block
+ * may also refer to fewer names than @b has.
  */
 static bool follows(const struct decoder *d, enum batch_table table, uint32_t base)
 {

@@ -18,7 +18,10 @@
 /* how many ms a call waits while another process's transaction locks the database */
 #define STORE_BUSY_MS 5000
 
-/* The id of a frame's row: the segment's number, then the frame's index in the segment. */
+/*
+ * The id of a row of table frame: the segment's number and, in the low bits, the frame's index in
+ * the segment.
+ */
 #define STORE_SEQUENCE_BITS 20
 #define STORE_FRAME(segment, sequence)                                                             \
 	((sqlite3_int64)((segment) << STORE_SEQUENCE_BITS | (sequence)))
@@ -68,8 +71,8 @@ struct store {
 	sqlite3_stmt *kept[STORE_KEPT];
 	int64_t version;
 	/*
-	 * used in writing: the names of blocks of exact samples, and those of blocks of coarser
-	 * tiers
+	 * names (strings, mappings, functions, locations) while blocks are written: .names for
+	 * blocks of exact samples, .outline for blocks of coarser tiers
 	 */
 	struct names names, outline;
 	/*
@@ -79,12 +82,12 @@ struct store {
 	 */
 	int64_t rolled_ms[STORE_TIERS];
 	/*
-	 * The names that were read from the store. They are kept because many blocks share them;
-	 * see sealed/blocks.c.
+	 * The names (strings, mappings, functions, locations) that were read from the store. They
+	 * are kept because many blocks share them; see sealed/blocks.c.
 	 */
 	struct store_cache {
 		uint64_t epoch; /* 0: none */
-		uint32_t rows;	/* how many rows of the epoch's names were read into .b */
+		uint32_t rows;	/* how many rows of table names, of that epoch, were read into .b */
 		struct batch b; /* the names, and the contents of the block that was read last */
 	} cache;
 };
@@ -191,11 +194,14 @@ _must_use_ int store_remove_frames(struct store *s, uint64_t segment);
 _must_use_ int store_insert_block(struct store *s, enum store_tier tier, sqlite3_int64 id,
 				  struct blob_place *place, struct batch *b, const char *service,
 				  uint64_t epoch);
-/* Writes those names of @n that aren't in the database yet. @ms: when these were first used. */
+/*
+ * Writes those names of @n that aren't in the database yet. @ms: the time at which these were first
+ * used.
+ */
 _must_use_ int store_insert_names(struct store *s, const struct names *n, int64_t ms);
 /*
- * Begins a new epoch in @n: names get new numbers. The epoch's number is higher than all in the
- * store.
+ * Begins a new epoch (sealed/names.h) in @n: names are numbered anew. The number of the epoch
+ * itself is higher than those of all epochs in the store.
  */
 _must_use_ int store_begin_names(struct store *s, struct names *n, int64_t ms);
 
@@ -237,7 +243,7 @@ uint32_t store_service_hash(const char *service);
  */
 _must_use_ int store_bound_log(struct store *s);
 
-/* Ends the transaction, if one was begun, in which nothing was written. */
+/* Ends a transaction in which nothing was written, if one was begun. */
 void store_end_reading(struct store *s);
 
 /* If @r is an error, rolls back the transaction that the error interrupted. Returns @r. */

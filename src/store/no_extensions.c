@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Prevents a database from making SQLite load an extension, which is a shared library. A static
- * program even lacks the code for loading: the linker (--wrap) replaces the C library's functions
- * dlopen(), dlsym() and so on with the functions below, which always fail.
+ * Prevents a database from making SQLite load an extension, which is a shared library. A statically
+ * linked krait doesn't even contain the code for loading: the linker (--wrap) replaces the C
+ * library's functions dlopen(), dlsym() and so on with the functions below, which always fail.
  */
 #include "store/internal.h"
 

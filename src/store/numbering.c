@@ -112,8 +112,8 @@ static uint32_t function(struct numbering *n, const struct profile *p, uint32_t 
 static uint32_t location(struct numbering *n, const struct profile *p, uint32_t id);
 
 /*
- * Appends location @id to the frame. If its code is inlined, @outer is the number of the caller's
- * location, which is defined already.
+ * Appends location @id to the frame of the store that is being filled. If its code is inlined,
+ * @outer is the number of the caller's location, which is defined already.
  */
 static int define_location(struct numbering *n, const struct profile *p, uint32_t id,
 			   uint32_t outer)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Numbers what the samples of a growing profile refer to, for one segment of the store. A
- * definition is put into the frame that uses it first. When the profile's ids change, a new segment
- * begins, with new numbers.
+ * definition is put into the frame (about a second's samples) that uses it first. When the
+ * profile's ids change, a new segment begins, with new numbers.
  */
 #ifndef STORE_NUMBERING_H
 #define STORE_NUMBERING_H
@@ -16,7 +16,7 @@ struct numbers {
 };
 
 struct numbering {
-	struct batch batch; /* the frame that is being filled */
+	struct batch batch; /* the frame of the store that is being filled */
 	struct numbers numbers[BATCH_TABLES];
 	/*
 	 * for each label set, by number - 1: its id in the profile, and a hash of the labels that

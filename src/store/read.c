@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads frames and segments: into batches, which are then sealed, and into a profile, to answer
- * queries.
+ * Reads frames (about a second's samples each) and segments. They are read into batches, which are
+ * then sealed, or into a profile, to answer queries.
  */
 #include <time.h>
 
@@ -216,7 +216,8 @@ static int add_frames(struct answer *a, uint64_t segment)
 }
 
 /*
- * Adds the segments that aren't sealed: the one that is being written, and those that a crash left.
+ * Adds samples of the segments that aren't sealed: of the one that is being written, and of those
+ * that a crash left.
  */
 static int add_unsealed(struct answer *a)
 {

@@ -17,7 +17,7 @@
 enum told {
 	TOLD = 1,
 	TOLD_WANTED = 2,   /* the query wants samples with this label set */
-	TOLD_ONE_WAIT = 4, /* a sample with this label set is of one moment, or of one wait */
+	TOLD_ONE_WAIT = 4, /* samples with this label set are single moments or waits, not sums */
 };
 
 struct restoring {
@@ -28,12 +28,12 @@ struct restoring {
 	uint32_t *ids[BATCH_TABLES];
 	uint32_t *depths; /* indexed by a node's number: how many frames its stack has */
 	uint32_t deepest; /* the highest of .depths */
-	/* indexed by depth: the node of that depth that make_node() made last */
+	/* indexed by depth: the node that make_node() made last at that depth */
 	struct made {
 		uint32_t parent, location, id; /* ids in the profile; .id 0: no node was made */
 	} * made;
 	uint32_t n_made; /* for how many depths .made has room */
-	/* what is known of a service's tree, which the blocks of coarser tiers share */
+	/* paths in the stacks of one service, known from the blocks that were read before */
 	struct paths paths;
 	/* indexed by a label set's number: bits of enum told; 0: the set wasn't looked at yet */
 	uint8_t *told;
@@ -151,7 +151,7 @@ static uint32_t make_function(struct restoring *x, uint32_t number)
 	return *id = profile_function(x->p, &f);
 }
 
-/* Leaves only the location's function in it, or its address if the function isn't known. */
+/* Leaves a location only its function or, if that isn't known, its address. */
 static void outline(struct profile_location *l)
 {
 	l->outer = 0;
@@ -235,8 +235,9 @@ static int begin_made(struct restoring *x)
 }
 
 /*
- * Returns the profile's id of node @at. Siblings are sorted by location, and an outline has one
- * location for all lines of a function, so a node is often the one that was made last at its depth.
+ * Returns the profile's id of node @at. Siblings are sorted by location, and in an outline (an
+ * answer without lines) all lines of a function become one location. So a node is often the one
+ * that was made last at its depth.
  */
 static uint32_t make_node(struct restoring *x, size_t at)
 {
@@ -286,7 +287,7 @@ static uint32_t make_stack(struct restoring *x, uint32_t number)
 
 /*
  * Tells whether a sample with label set @set is one wait, not a sum of several. The batch's labels
- * tell this, because an outline has no label `state`.
+ * tell this, because an outline (an answer with few labels) lacks the label `state`.
  */
 static bool is_one_wait(const struct restoring *x, uint32_t set)
 {
@@ -441,7 +442,7 @@ static bool is_taken(struct restoring *x, size_t at)
 	return cut_sample(x, at, &cut);
 }
 
-/* Adds the samples; those of coarser tiers node by node, so that the next is near in memory. */
+/* Adds the samples; those of coarser tiers sorted by node, so that the next is near in memory. */
 static int take_samples(struct restoring *x)
 {
 	const struct batch *b = x->b;

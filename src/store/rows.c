@@ -189,8 +189,8 @@ static const char *const removals[] = {
 #define REMOVE_FRAME "DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)"
 
 /*
- * Removes the names of epochs from which no block uses names any more, except epochs that are still
- * being written.
+ * Removes the names of each epoch (the time for which a name keeps its number) once no block uses
+ * them any more. The epochs that are still being written stay.
  */
 static int remove_names(struct store *s)
 {
@@ -238,8 +238,8 @@ static int remove_oldest(struct store *s, bool *removed)
 }
 
 /*
- * Sets *ret to the bytes that pins keep: those of pinned blocks, and of their names if the names'
- * epoch has ended.
+ * Sets *ret to the bytes that pins keep: those of pinned blocks, and of their names if the epoch of
+ * these names (sealed/names.h) has ended.
  */
 static int pinned_bytes(struct store *s, int64_t *ret)
 {
@@ -271,8 +271,9 @@ static int bound_pins(struct store *s, uint64_t most)
 }
 
 /*
- * Ends the epoch of names if the names take more than a quarter of the store's limit (@most bytes).
- * The names of an ended epoch are removed together with the last block that uses them.
+ * Ends the epoch of names (the time for which a name keeps its number) if the names take more than
+ * a quarter of the store's limit (@most bytes). The names of an ended epoch are removed together
+ * with the last block that uses them.
  */
 static int end_large_epoch(struct store *s, uint64_t most)
 {

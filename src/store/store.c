@@ -21,7 +21,7 @@
 #define CHECKPOINT "500"
 
 /*
- * The tables of a store, with the text that SQLite keeps of each. A database whose tables have
+ * The tables of a store, with the SQL text by which SQLite keeps each. A database whose tables have
  * other texts is refused.
  */
 static const struct {

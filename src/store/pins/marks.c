@@ -14,7 +14,7 @@
 #include "store/internal.h"
 
 #define FILE_NAME "marks"
-/* how long the sender of a mark waits until the agent has pinned it */
+/* how long the sender of a mark waits for the agent to pin the time that was marked */
 #define WAIT_NS (10 * NSEC_PER_SEC)
 #define LOOK_MS 100
 
@@ -94,8 +94,8 @@ static int send_mark(const char *dir, const struct mark *m)
 }
 
 /*
- * Looks for a pinned mark with @words whose number is higher than @after. Returns 1 if there is
- * one, 0 if not, or -errno.
+ * Looks for a pin that was made by a mark with these @words, and whose number is higher than
+ * @after. Returns 1 if there is one, 0 if not, or -errno.
  */
 static int look(struct store *s, const char *words, int64_t after, struct pin *ret)
 {

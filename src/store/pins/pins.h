@@ -62,8 +62,8 @@ _must_use_ int store_add_pin(struct store *s, const struct pin *p);
 _must_use_ int store_read_pins(struct store *s, struct pins *ret);
 
 /*
- * Finds the pin with number @id, or if @id is 0 the newest mark with @words in it. NULL + message:
- * there is no such pin.
+ * Finds the pin with number @id, or, if @id is 0, the newest pin that was made by a mark and has
+ * @words in its text. NULL + message: there is no such pin.
  */
 const struct pin *pins_find(const struct pins *p, int64_t id, const char *words);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads blocks of sealed segments and of coarser tiers into a profile. Blocks whose names belong to
- * one epoch are read together.
+ * one epoch (names.h) are read together.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -15,7 +15,8 @@ struct answer {
 	const char *service;
 	const struct store_query *q;
 	struct profile *p;
-	uint64_t epoch; /* the epoch whose names the last block used; 0: no block was read */
+	/* the epoch (names.h) whose names the last block used; 0: no block was read */
+	uint64_t epoch;
 	struct restoring *restoring;
 };
 
@@ -32,8 +33,8 @@ void store_forget_names(struct store *s)
 }
 
 /*
- * Reads those rows of the epoch's names that aren't in the cache yet. Stops at the first that is
- * missing or damaged.
+ * Reads the names of the epoch (names.h) that aren't in the cache yet, row by row. Stops at the
+ * first row that is missing or damaged.
  */
 static int read_names(struct store *s)
 {

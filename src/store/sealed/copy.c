@@ -11,7 +11,10 @@
 #include "store/internal.h"
 
 #define IN_WINDOW "last_ms >= ?1 AND first_ms < ?2"
-/* the segment of a frame, or the epoch of a name, from the row's id (STORE_SEQUENCE_BITS) */
+/*
+ * SQL on a row's id: the number of a frame's segment, or that of the epoch (names.h) of a row of
+ * names
+ */
 #define SEGMENT "id >> 20"
 static_assert(STORE_SEQUENCE_BITS == 20, "the SQL above has this number in it");
 
@@ -79,8 +82,8 @@ static int copy_part(struct copy *c, size_t part)
 }
 
 /*
- * Copies in one transaction of each store, because an agent may seal segments of the old store
- * meanwhile.
+ * Copies the tables, in one transaction of each store, because an agent may seal segments of the
+ * old store meanwhile.
  */
 static int copy_parts(struct copy *c)
 {

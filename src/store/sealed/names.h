@@ -14,8 +14,8 @@
 
 struct names {
 	uint64_t epoch;	   /* 0: none has begun */
-	uint32_t sequence; /* how many rows of the epoch's names are in the database */
-	int64_t first_ms;  /* the time at which the epoch began */
+	uint32_t sequence; /* how many rows of names of this epoch are in the database */
+	int64_t first_ms;  /* the time at which this epoch of names began */
 	struct intern of[NAMES_TABLES];
 	/* for each table: how many of its names are in the database */
 	uint32_t written[NAMES_TABLES];
@@ -23,15 +23,18 @@ struct names {
 
 void names_fini(struct names *n);
 
-/* Tells whether the epoch must end before a segment that begins at time @ms. */
+/*
+ * Tells whether the epoch of names must end before the names of a segment that begins at time @ms
+ * are added.
+ */
 bool names_full(const struct names *n, int64_t ms);
 
 /* Begins an epoch. */
 void names_begin(struct names *n, uint64_t epoch, int64_t ms);
 
 /*
- * Gives the names that @b defines numbers of the epoch, and changes all that refers to them. Then
- * removes the definitions from @b. Returns 0 or -errno + message.
+ * Numbers the names that @b defines, within the epoch, and changes the references to them in @b.
+ * Then removes the names' definitions from @b. Returns 0 or -errno + message.
  */
 _must_use_ int names_take(struct names *n, struct batch *b);
 

@@ -5,9 +5,9 @@
 #include "base/nomem.h"
 
 /*
- * If more than so many paths per node of a block are known, all paths are forgotten, because most
- * must be of another service. To skip a known path takes about a thirtieth of the time of a look-up
- * in the profile.
+ * If more paths than this are known for each node of a block, all paths are forgotten, because most
+ * of them must be another service's. To skip a known path takes about a thirtieth of the time of a
+ * look-up in the profile.
  */
 #define MOST_FOR_NODE 32u
 

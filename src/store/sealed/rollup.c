@@ -12,7 +12,10 @@
 #include "store/internal.h"
 #include "store/numbering.h"
 
-/* How many windows of time one call rolls up at most, so that the writer isn't busy for long. */
+/*
+ * For how many windows of time one call makes blocks at most, so that the writer isn't busy for
+ * long.
+ */
 #define MOST_WINDOWS 12
 
 /*
@@ -118,7 +121,7 @@ static uint32_t prune_stack(struct pruning *x, uint32_t stack)
 	return profile_stack_at(x->p, kept, deep);
 }
 
-/* Sums up again, with the shortened stacks as keys. */
+/* Sums up the samples again, with the shortened stacks as keys. */
 static int prune_sums(struct pruning *x, struct sums *ret)
 {
 	int r = 0;

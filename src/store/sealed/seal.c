@@ -154,8 +154,8 @@ static int copy_set(struct part *p, uint32_t number)
 
 /*
  * Returns when sample @at ends, if it is a wait. The times of a block include the ends of its
- * waits, so that a query for the last part of a wait reads the block. If a sample is no wait, its
- * values aren't durations, so the result is never later than the segment's end.
+ * waits, so that a query for the last part of a wait reads the block. The values of other samples
+ * aren't durations, so the result is never later than the segment's end.
  */
 static int64_t end_of(const struct part *p, size_t at)
 {
