@@ -16,7 +16,7 @@ static int write_pprof(struct profile *p, FILE *out, const struct render_options
 	return pprof_write(p, out, opt->times);
 }
 
-/* The formats that krait writes. A recording without -o is in the first one. */
+/* The formats that krait writes. A recording without -o is written in the first one. */
 const struct render_format render_formats[] = {
 	{"html", {".html"}, "nothing: the recording is embedded", html_write},
 	{"svg", {".svg"}, "nothing: the recording is embedded", svg_write},

@@ -18,8 +18,8 @@ const char *embedded_find(const char *data, size_t n, const char *tag)
 }
 
 /*
- * marks the end of a file that isn't text: the recording, its length (8 bytes, little endian), and
- * these bytes
+ * A file that isn't text ends with the recording, the recording's length (8 bytes, little endian),
+ * and these bytes.
  */
 #define END	  "krait-pb"
 #define END_BYTES (sizeof(uint64_t) + sizeof(END) - 1)

@@ -27,7 +27,7 @@ struct render_options {
 	bool bare;     /* for trace: the file is only the list of events, as py-spy writes it */
 	/*
 	 * Opens a file that the recording names, to put its source text into the page. Returns a
-	 * descriptor or -errno. After two errors the page says why it has no text: -EPERM (krait
+	 * descriptor or -errno. For two errors the page says why it has no text: -EPERM (krait
 	 * shows the text only on request) and -ESTALE (the file isn't the one that ran). NULL: no
 	 * source text is shown. *since_ns: on entry, the start of the recording; on return, the
 	 * time after which the file must not have changed if it is the one that ran.

@@ -68,7 +68,7 @@ struct ff_tables {
 	struct ff_texts strings;
 };
 
-/* What krait made in the profile of a row of the file's table of stacks. */
+/* What a row of the file's table of stacks has become in the profile. */
 struct ff_node {
 	/* .node, .stack: ids in the profile, 0: not made yet; .depth: number of frames */
 	uint32_t node, depth, stack;
@@ -81,7 +81,7 @@ struct ff_reader {
 	struct viewer_counts counts;
 	/*
 	 * .n_no_stack: how many samples were left out because their stack isn't in the file;
-	 * .n_no_number: how many times and weights aren't numbers
+	 * .n_no_number: how many weights and times of samples aren't numbers
 	 */
 	uint64_t n_no_stack, n_no_number;
 	size_t budget;

@@ -65,7 +65,10 @@ static struct func_key func_key(const struct firefox *f, uint32_t location)
 	return (struct func_key){fn->name, fn->file, l->mapping, 0, fn->start_line};
 }
 
-/* Makes a func for a new key. The number of the key is that of the func, from 1. */
+/*
+ * Makes a func (a function in the file) for a new key. Keys and funcs have the same numbers, from
+ * 1.
+ */
 static int add_func(struct firefox *f, struct intern *keys, struct map *source_at, uint32_t id)
 {
 	struct func_key key = func_key(f, id);

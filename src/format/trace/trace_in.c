@@ -196,7 +196,7 @@ static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
 	return 0;
 }
 
-/* Pairs marks of beginnings and ends to slices. */
+/* Makes slices of the marks: joins each event that begins a slice with the event that ends it. */
 static int pair_marks(struct reader *r)
 {
 	_cleanup_free_ uint32_t *n_open = calloc(profile_n_strings(r->p) + 1, sizeof(*n_open));

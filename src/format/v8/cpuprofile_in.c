@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads a .cpuprofile; see cpuprofile_in.h. The file has a sample as the id of a node. A sample
- * lasts until the next sample.
+ * Reads a .cpuprofile; see cpuprofile_in.h. In the file, a sample is just the id of a node. A
+ * sample lasts until the next sample.
  */
 #include "format/v8/cpuprofile_in.h"
 
