@@ -107,7 +107,10 @@ double diff_share_change(const struct diff_cost *c);
  */
 double diff_effect(const struct diff *d, const struct diff_cost *c);
 
-/* Sets .passes_on in the rows, which must be sorted. 0 or -errno + message. */
+/*
+ * Sets .passes_on (the callee whose change explains the row's change) in all rows, which must be
+ * sorted. 0 or -errno + message.
+ */
 _must_use_ int diff_find_passing(struct diff *d);
 
 #endif

@@ -17,7 +17,7 @@ struct cost {
 	uint32_t key; /* number of the function in order of names (costs.keys) */
 	/* id of one of the function's locations; 0: this entry is for stacks without frames */
 	uint32_t location;
-	int64_t self;  /* value of the samples that the function owns */
+	int64_t self;  /* value of the samples that count for the function */
 	int64_t gc;    /* the part of .self that is in stacks with the garbage collector */
 	int64_t total; /* value of all stacks in which the function is */
 };
@@ -54,7 +54,7 @@ struct costs {
 	struct rank keys;
 	/* a cost for each key, in order of keys; after costs_sort() in order of .self */
 	VEC(struct cost) functions;
-	/* lines of the functions that own samples, where lines are known */
+	/* lines of the functions for which samples count, where lines are known */
 	struct cost_lines lines;
 	/*
 	 * Lines of the innermost frame of the user's code in each stack. What a library that the
@@ -77,7 +77,7 @@ struct costs {
 	bool left_out;
 
 	uint8_t *kind; /* by location id: the kind of the frame, enum frame_kind */
-	/* .seen: by key, the value that .stamp had when the function was last met */
+	/* .seen: by key, the value that .stamp had when the function was last found in a stack */
 	uint32_t *seen, stamp;
 	VEC(uint32_t) unique;
 };
@@ -122,9 +122,9 @@ bool costs_is_own(const struct costs *c, uint32_t location);
 uint32_t costs_own(const struct costs *c, uint32_t stack);
 
 /*
- * Returns the location of the function that owns a stack: the innermost Python function; without
- * Python, the garbage collector's function if it is in the stack, otherwise the innermost frame. 0:
- * the stack has no frames.
+ * Returns the location of the function for which a stack's samples count: the innermost Python
+ * function; without Python, the garbage collector's function if it is in the stack, otherwise the
+ * innermost frame. 0: the stack has no frames.
  */
 uint32_t costs_owner(const struct costs *c, uint32_t stack);
 

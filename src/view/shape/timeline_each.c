@@ -43,7 +43,8 @@ struct walk {
 	const struct timeline_reader *reader;
 	void *arg;
 	uint32_t *stack_rank;
-	uint32_t first, last; /* numbers of the first and last thread of the current window */
+	/* numbers of the first and last thread whose samples are in memory now */
+	uint32_t first, last;
 	struct sums sums;
 	VEC(struct key) keys;
 	/* from a group of time to the number of samples that a thread has in it */
@@ -120,7 +121,7 @@ static int add_to_run(struct walk *w, const struct sums_entry *e)
 	return r;
 }
 
-/* Sorts the samples that are in the window. */
+/* Sorts the samples that are in memory now. */
 static int sort_window(struct walk *w)
 {
 	size_t n = w->sums.n;
@@ -222,7 +223,7 @@ static int do_groups(struct walk *w, uint64_t first, uint64_t last)
 	return r;
 }
 
-/* Hands out the samples of a thread that has more than a window holds, part by part. */
+/* Hands out, part by part, the samples of a thread that has more samples than WINDOW. */
 static int do_parts(struct walk *w)
 {
 	const struct timeline_thread *thread = &w->t->threads.v[w->first];

@@ -13,7 +13,10 @@
 #define FOLD_FROM 4 /* if at least this many names differ only in numbers, they get a common name */
 
 struct fold_names {
-	/* .keys: names with N in place of numbers; .names: the names that were noted */
+	/*
+	 * .keys: names with N in place of numbers; .names: the names that fold_names_note() was
+	 * given
+	 */
 	struct intern keys, names;
 	VEC(uint32_t) counts; /* by key: how many of the names become this key */
 };

@@ -70,8 +70,9 @@ void lock_waits_thread(const struct profile *p, uint32_t labels, const char *nam
 }
 
 /*
- * With @note, only notes the name of the thread for folding; the labels @name and @tid tell the
- * name. Otherwise sets *id to the name under which the thread is shown.
+ * If @note is set, only passes the thread's name to fold_names_note() (fold.h). Otherwise sets *id
+ * to the name under which the thread is shown. @name, @tid: keys of the labels with the thread's
+ * name and number.
  */
 static int fold(struct lock_waits *w, struct fold_names *f, bool note, uint32_t labels,
 		const char *name, const char *tid, uint32_t *id)
