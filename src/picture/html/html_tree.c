@@ -27,7 +27,8 @@ struct draft_box {
 
 /*
  * The key by which a node or a box is found: its parent, and for a node its spot (a place in a
- * function), for a box its function. Places are interned; a place's id is the index of its draft.
+ * function), for a box its function. These keys are interned; the id of a key is the index of the
+ * draft node or box.
  */
 struct place {
 	uint32_t parent, at;
@@ -43,7 +44,7 @@ struct builder {
 	uint32_t *spot_of;
 	VEC(struct draft) nodes;
 	VEC(struct draft_box) boxes;
-	/* from a struct place to the index of the node or box at that place */
+	/* from a key (struct place) to the index of the node or box that has this key */
 	struct intern node_at, box_at;
 	/*
 	 * nodes and locations of the preceding stack, root first, because most stacks begin with
@@ -244,7 +245,7 @@ static int number_nodes(struct builder *b, const struct draft_box *draft, struct
 }
 
 struct visit {
-	/* index of the draft node, and number of the node's parent in the result */
+	/* index of the draft node, and number of the node's parent in the finished tree */
 	uint32_t draft, parent;
 };
 typedef VEC(struct visit) visits;

@@ -148,8 +148,8 @@ static void put_text(struct sources *s, const char *line, size_t n)
 }
 
 /*
- * Writes the lines that the parts of a file need, as runs of lines. Parts that overlap or touch
- * become one run.
+ * Writes those lines of a file that are shown, as runs of lines. Parts (the lines of one function
+ * each) that overlap or touch become one run.
  */
 static void put_runs(struct sources *s, const struct part *p, const struct part *end)
 {
