@@ -247,7 +247,7 @@ static int weigh_stacks(struct condense *c, enum detail detail, const struct sum
 	return 0;
 }
 
-/* Removes all entries from @values but the @keep with the largest values. */
+/* Removes all entries from @values except the @keep entries with the largest values. */
 static int leave_heaviest(struct map *values, size_t keep)
 {
 	weights w = {};
