@@ -100,7 +100,8 @@ struct batch_meta {
  * frame has all of .meta; later frames have only .meta.n_values.
  */
 struct batch {
-	uint32_t base[BATCH_TABLES]; /* how many definitions earlier frames have, for each table */
+	/* how many definitions the segment's earlier frames have, for each table */
+	uint32_t base[BATCH_TABLES];
 	/*
 	 * true: the batch is a block of a sealed segment, which has all its nodes, label sets and
 	 * samples. Its names (strings, mappings, functions, locations) are kept elsewhere, and

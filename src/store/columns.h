@@ -11,7 +11,7 @@
 
 enum column {
 	/*
-	 * how many rows the tables have, the numbers that they begin with, and the agent's counters
+	 * how many rows each table has, at which number each begins, and the agent's counters
 	 * (put_head())
 	 */
 	COLUMN_HEAD,
@@ -104,8 +104,8 @@ extern const struct column_table column_mappings, column_functions, column_locat
 struct column_step {
 	uint32_t parent, up;
 	/*
-	 * the location's number that the node's own is stored relative to; 0: the node's own number
-	 * is stored whole
+	 * the number of a location: the number of the node's own location is stored as the
+	 * difference to it; 0: it is stored whole
 	 */
 	uint32_t location;
 };

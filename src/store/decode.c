@@ -218,7 +218,8 @@ static int get_nodes(struct decoder *d)
 }
 
 /*
- * Reads a block's nodes. The parent of each is the preceding node or one above that, or the root.
+ * Reads a block's nodes. The parent of each is the root, the preceding node, or a node above that
+ * one.
  */
 static int get_steps(struct decoder *d)
 {
@@ -387,7 +388,7 @@ static bool follows(const struct decoder *d, enum batch_table table, uint32_t ba
 }
 
 /*
- * Reads how many rows the tables have, the numbers that they begin with, and the agent's counters.
+ * Reads how many rows each table has, at which number each begins, and the agent's counters.
  * *first: this frame or block also has the column that says what the values mean.
  */
 static int get_head(struct decoder *d, bool *first)

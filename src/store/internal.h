@@ -38,7 +38,7 @@ enum store_tier {
 	STORE_HOUR,
 	STORE_DAY,
 	STORE_TIERS,
-	/* no tier, but the mark of the one row that has the sums of sealed/totals.h */
+	/* not a tier: the row of table block with this number has the sums of sealed/totals.h */
 	STORE_TOTALS = 100,
 };
 #define STORE_OUTLINE(tier, ms, number)                                                            \
@@ -46,7 +46,10 @@ enum store_tier {
 			 (uint64_t)((ms) / STORE_TEN_MINUTES_MS) << STORE_SEQUENCE_BITS |          \
 			 (number)))
 
-/* A tier's step in ms: blocks of a coarser tier begin and end at multiples of it. */
+/*
+ * Returns the step of a tier in ms: 1, ten minutes, an hour or a day. Blocks of coarser tiers begin
+ * and end at multiples of their step.
+ */
 static inline int64_t store_step_ms(enum store_tier tier)
 {
 	static const int64_t steps[STORE_TIERS] = {1, STORE_TEN_MINUTES_MS, STORE_HOUR_MS,
@@ -98,17 +101,23 @@ static inline bool store_has_blocks(const struct store *s)
 	return s->version > 1;
 }
 
-/* Tells whether the store can have pins. Stores of formats 1 and 2 have none. */
+/*
+ * Tells whether the store can have pins (windows of time whose samples are kept). Stores of formats
+ * 1 and 2 have none.
+ */
 static inline bool store_has_pins(const struct store *s)
 {
 	return s->version > 2;
 }
 
-/* A condition of SQL on a row of table block: true if the block overlaps a pinned window. */
+/*
+ * A condition of SQL on a row of table block: true if the block overlaps a pinned window (a time
+ * whose samples are kept).
+ */
 #define STORE_PINNED                                                                               \
 	"EXISTS (SELECT 1 FROM pin WHERE until_ms > block.first_ms AND since_ms <= block.last_ms)"
 
-/* What the database has of a row of a frame, segment or block, except its id. */
+/* One row of table frame, segment or block: the row's times and samples, and its blob. */
 struct store_row {
 	struct blob_place place;
 	const void *blob; /* the blob; valid until the statement's next step */
@@ -169,14 +178,14 @@ _must_use_ int store_sealed_totals(struct store *s, struct totals *ret);
 _must_use_ int store_write_totals(struct store *s, const struct totals *t);
 
 /*
- * Finds the first segment with a number of at least *segment that has frames, so isn't sealed: it
+ * Finds the first segment, from number *segment on, that still has frames and so isn't sealed: it
  * is still being written, or a crash left it. Returns 1, 0 if there is none, or -errno + message.
  */
 _must_use_ int store_next_unsealed(struct store *s, uint64_t *segment);
 
 /*
- * Sets *ret to the time (ms) at which the last block of a tier ends; 0 if the tier has no block.
- * Returns 0 or -errno + message.
+ * Sets *ret to the time (ms) at which the last block of a tier (enum store_tier) ends; 0 if the
+ * tier has no block. Returns 0 or -errno + message.
  */
 _must_use_ int store_tier_end(struct store *s, enum store_tier tier, int64_t *ret);
 

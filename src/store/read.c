@@ -328,8 +328,8 @@ static int span_of(struct store *s, const char *rows, const struct store_query *
 }
 
 /*
- * Narrows the window to the time from which the store has samples, so that the profile has the
- * right duration.
+ * Narrows the query's window to the time of which the store has samples, so that the profile has
+ * the right duration.
  */
 static int narrow(struct store *s, struct store_query *q)
 {
@@ -355,8 +355,8 @@ static int narrow(struct store *s, struct store_query *q)
 }
 
 /*
- * Sets *ret to the time from which on the sealed blocks have all samples, not only pinned ones; 0:
- * there are no sealed blocks.
+ * Sets *ret to the time from which on the sealed blocks have all samples, not only those of pinned
+ * windows; 0: there are no sealed blocks.
  */
 static int exact_since(struct store *s, int64_t *ret)
 {
@@ -418,8 +418,8 @@ static void say_outline(struct profile *p)
 }
 
 /*
- * Adds a comment that says from when on all samples are there. It is needed only if the window
- * begins earlier and isn't pinned as a whole.
+ * Adds a comment that says from when on all samples are there. It is needed only if the query's
+ * window begins earlier and isn't pinned as a whole.
  */
 static int say_gaps(struct store *s, const struct store_query *q, struct profile *p)
 {

@@ -38,7 +38,7 @@ struct restoring {
 	/* indexed by a label set's number: bits of enum told; 0: the set wasn't looked at yet */
 	uint8_t *told;
 	unsigned value_at[PROFILE_MAX_VALUES];
-	struct part part; /* the query's window, to which samples are cut */
+	struct part part; /* the query's window of time, to which samples are cut */
 };
 
 void restore_end(struct restoring *x)
@@ -374,7 +374,7 @@ static int take_comments(struct restoring *x)
 	return r;
 }
 
-/* Tells whether a sample may overlap the window, be it only with a part of a wait. */
+/* Tells whether a sample (or a part of it, if it is a wait) may lie in the query's window. */
 static bool touches(const struct restoring *x, int64_t ms, const int64_t *values)
 {
 	int64_t longest = 0;
@@ -395,7 +395,7 @@ static int add_up(struct restoring *x, const struct profile_sample *s)
 	return sums_add_near(x->q->into, &key, s->values);
 }
 
-/* Tells whether the query wants sample @at. Sets *to to its time and values, cut to the window. */
+/* Tells whether the query wants sample @at. Sets *to to its part in the window. */
 static bool cut_sample(struct restoring *x, size_t at, struct profile_sample *to)
 {
 	const struct batch_sample *s = &x->b->samples.v[at];
@@ -429,8 +429,8 @@ static int take_sample(struct restoring *x, size_t at)
 }
 
 /*
- * Tells whether sample @at is in the answer. If its time is within the window, there is no need to
- * cut it.
+ * Tells whether sample @at is in the answer. If its time is within the query's window, it needn't
+ * be cut.
  */
 static bool is_taken(struct restoring *x, size_t at)
 {

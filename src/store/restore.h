@@ -22,9 +22,12 @@ enum store_outline {
 	OUTLINE_SERVICES, /* labels: service and version */
 };
 
-/* Says which samples are wanted. A wait that is partly in the window counts only with that part. */
+/*
+ * Says which samples are wanted. A wait that is partly in the window of time counts only with that
+ * part.
+ */
 struct store_query {
-	int64_t since_ms, until_ms; /* the window: since <= time < until, wall clock */
+	int64_t since_ms, until_ms; /* the window of time: since <= time < until, wall clock */
 	/*
 	 * labels that a sample must have, such as pid=4711; of several labels with the same key,
 	 * one is enough

@@ -211,7 +211,10 @@ static int remove_rows(struct store *s, const char *sql, bool *removed)
 	return r;
 }
 
-/* Removes the oldest pin, whose samples may then be removed too. */
+/*
+ * Removes the oldest pin (a window of time whose samples are kept). Then its samples may be removed
+ * too.
+ */
 static int give_up_pin(struct store *s, bool *removed)
 {
 	_cleanup_(pins_fini) struct pins pins = {};
@@ -254,7 +257,10 @@ static int pinned_bytes(struct store *s, int64_t *ret)
 	return store_number(s, sql, ret);
 }
 
-/* Removes pins until the pinned samples take at most half of the store's limit (@most bytes). */
+/*
+ * Removes pinned windows until the samples of the others take at most half of the store's limit
+ * (@most bytes).
+ */
 static int bound_pins(struct store *s, uint64_t most)
 {
 	bool removed = true;

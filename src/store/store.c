@@ -58,7 +58,7 @@ static const struct {
 	 "until_ms INTEGER NOT NULL, made_ms INTEGER NOT NULL, cause TEXT NOT NULL, "
 	 "words TEXT NOT NULL)",
 	 3},
-	/* table of how often each cause made a pin */
+	/* table of how often each cause has pinned a window of time */
 	{"fired",
 	 "CREATE TABLE fired (id INTEGER PRIMARY KEY, cause TEXT NOT NULL, "
 	 "times INTEGER NOT NULL)",

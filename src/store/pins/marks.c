@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sends marks to the agent through a named pipe; see marks.h. */
+/*
+ * Sends marks (orders to pin the time around now) to the agent through a named pipe; see marks.h.
+ */
 #include "store/pins/marks.h"
 
 #include <fcntl.h>

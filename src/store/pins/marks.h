@@ -17,16 +17,19 @@
  */
 int marks_open(const char *dir);
 
-/* Takes the next mark that was sent; false: there is none. Never waits. */
+/*
+ * Takes the next mark (an order to pin the time around now) that was sent; false: there is none.
+ * Never waits.
+ */
 bool marks_take(int fd, char words[PIN_WORDS_BYTES]);
 
 /* Removes the pipe, when the agent ends. */
 void marks_end(const char *dir);
 
 /*
- * Sends a mark to the agent that records into @dir, and waits until it is pinned. Returns 0;
- * -EINVAL + message: the words are wrong; -ESRCH + message: no agent records; -ETIMEDOUT + message:
- * the agent hasn't pinned the mark in time; -errno + message.
+ * Sends a mark to the agent that records into @dir, and waits until the agent has pinned the time
+ * around now. Returns 0; -EINVAL + message: the words are wrong; -ESRCH + message: no agent
+ * records; -ETIMEDOUT + message: the agent hasn't pinned the mark in time; -errno + message.
  */
 _must_use_ int marks_send(const char *dir, const char *text, struct pin *ret);
 /* Does what marks_send() does, for a store that the caller has opened. */

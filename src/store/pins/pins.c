@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Keeps the table of pins, and writes and reads pins as text; see pins.h. */
+/*
+ * Keeps the table of pins (windows of time whose samples are kept), and writes and reads pins as
+ * text; see pins.h.
+ */
 #include "store/pins/pins.h"
 
 #include "base/cleanup.h"
@@ -14,8 +17,8 @@
 	"UPDATE pin SET until_ms = max(until_ms, ?) WHERE since_ms = ? AND cause = ? AND words = " \
 	"?"
 /*
- * Inserts a pin with a new number. Pins that were removed count too, so that no number is given
- * twice.
+ * Inserts a pinned window with a new number. Windows that were removed count too, so that no number
+ * is given twice.
  */
 #define INSERT                                                                                     \
 	"INSERT INTO pin (until_ms, since_ms, cause, words, made_ms, id) VALUES (?,?,?,?,?, "      \
@@ -62,7 +65,9 @@ static int step(struct store *s, sqlite3_stmt *stmt)
 	return store_error(s, sqlite3_step(stmt), "write");
 }
 
-/* Executes an SQL statement about a pin. *changed: how many rows the statement changed. */
+/*
+ * Executes an SQL statement about a pinned window. *changed: how many rows the statement changed.
+ */
 static int change_pin(struct store *s, const char *sql, const struct pin *p, int *changed)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
@@ -134,7 +139,7 @@ static bool is_window(const struct pin *p)
 
 static int add(struct pins *to, const struct pin *p)
 {
-	/* a damaged pin is left out */
+	/* a pinned window is left out if its row is damaged */
 	if (!is_window(p) || to->list.n >= PINS_MOST)
 		return 0;
 	return vec_push(&to->list, *p) ? err_nomem() : 0;

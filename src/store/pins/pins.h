@@ -11,16 +11,18 @@
 #include "base/text/str.h"
 #include "base/vec.h"
 
-#define PINS_MOST	100 /* the most pins of a store; a further pin replaces the oldest */
+/* the most pinned windows of a store; a further one replaces the oldest */
+#define PINS_MOST	100
 #define PIN_WORDS_BYTES 200
 #define PIN_CAUSE_BYTES 16
-#define PIN_CAUSES	64 /* the most causes for which the store counts pins */
-#define PIN_BY_MARK	"mark"
+/* the most causes for which the store counts how often they pinned a window */
+#define PIN_CAUSES  64
+#define PIN_BY_MARK "mark"
 
 struct store;
 
 struct pin {
-	int64_t id; /* the pin's number, from 1; a store never gives a number twice */
+	int64_t id; /* number of the pinned window, from 1; a store never gives a number twice */
 	/*
 	 * the window: since <= time < until; .made_ms: when it was pinned; all in ms of the wall
 	 * clock
@@ -56,8 +58,8 @@ _must_use_ int pin_words(const char *text, size_t n, char ret[PIN_WORDS_BYTES]);
 _must_use_ int store_add_pin(struct store *s, const struct pin *p);
 
 /*
- * Reads all pins, and how often each cause made one. 0 or -errno + message; the caller ends *ret
- * with pins_fini() in any case.
+ * Reads all pinned windows, and how often each cause has pinned one. 0 or -errno + message; the
+ * caller ends *ret with pins_fini() in any case.
  */
 _must_use_ int store_read_pins(struct store *s, struct pins *ret);
 

@@ -262,8 +262,8 @@ static int list_services(struct store *s, enum store_tier from, int64_t ms, int6
 }
 
 /*
- * Makes the blocks of all services for one window, in one transaction, with the names that they
- * need.
+ * Makes the blocks of all services for one window of time, in one transaction, with the names that
+ * they need.
  */
 static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 {
@@ -280,8 +280,8 @@ static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 }
 
 /*
- * Sets *ret to the begin of the first window whose blocks of this tier aren't made yet, and for
- * which the finer tier has blocks; INT64_MAX: there is no such window.
+ * Sets *ret to the beginning of the first window of time for which tier @tier (such as hours) has
+ * no blocks yet, but the finer tier has; INT64_MAX: there is no such window.
  */
 static int next_window(struct store *s, enum store_tier tier, int64_t *ret)
 {
@@ -299,7 +299,10 @@ static int next_window(struct store *s, enum store_tier tier, int64_t *ret)
 	return r;
 }
 
-/* Sets *ret to the time before which tier @from won't change any more. */
+/*
+ * Sets *ret to the time before which tier @from (exact samples, ten minutes or hours) won't get any
+ * more samples.
+ */
 static int complete_until(struct store *s, enum store_tier from, int64_t *ret)
 {
 	int r;
