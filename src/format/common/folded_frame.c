@@ -28,7 +28,7 @@ static size_t digits_at_end(const char *s, size_t n)
 	return digits;
 }
 
-/* Returns the line number that a text is; 0 if the text isn't a number below 2^31. */
+/* Returns a text as a line number; 0 if the text isn't a number below 2^31. */
 static int32_t number(const char *s, size_t n)
 {
 	int64_t v = 0;

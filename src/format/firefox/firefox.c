@@ -184,7 +184,10 @@ static int end_thread(void *arg, const struct timeline_thread *thread)
 	return r;
 }
 
-/* Writes the command line and the closing lines, which the site shows in its info panel. */
+/*
+ * Writes the recording's comments, such as the command line and what was lost. The site shows them
+ * in its info panel.
+ */
 static void put_comments(const struct firefox *f)
 {
 	const struct profile_meta *m = profile_meta(f->p);

@@ -89,7 +89,10 @@ static void put_mapping(const struct jsonl *j, uint32_t id)
 	fputs("}\n", j->out);
 }
 
-/* Writes a frame. If a symbol covers the frame, it has a member "name", which may be empty. */
+/*
+ * Writes a frame. If a symbol covers the frame's address, the frame has a member "name", which may
+ * be empty.
+ */
 static void put_frame(const struct jsonl *j, uint32_t id)
 {
 	const struct profile_location *l = profile_get_location(j->p, id);

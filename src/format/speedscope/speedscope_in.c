@@ -239,7 +239,10 @@ static int add_notes(struct ss_reader *r)
 	return err;
 }
 
-/* Reads the file's table of frames, and makes room to count how often each frame is open. */
+/*
+ * Reads the file's table of frames, and makes room to count for each frame how often it is open (on
+ * the stack).
+ */
 static int prepare_frames(struct ss_reader *r)
 {
 	int err = read_frames(r);

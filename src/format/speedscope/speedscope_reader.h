@@ -43,7 +43,7 @@ struct ss_reader {
 	 */
 	struct json_in frames, profiles;
 	VEC(uint32_t) locations; /* by index in the file's table of frames: id of the location */
-	VEC(struct ss_open_frame) stack; /* frames that are open, root first */
+	VEC(struct ss_open_frame) stack; /* frames that are open (on the stack), root first */
 	/* by index of a frame in the table: how often the frame is on the stack */
 	VEC(uint32_t) n_open;
 	struct viewer_counts counts;

@@ -30,7 +30,7 @@ struct trace {
 	struct frames frames;
 	struct timeline timeline;
 	unsigned value;
-	int64_t slack_ns; /* gaps between slices that are shorter than this are closed */
+	int64_t slack_ns; /* gaps shorter than this between two slices are closed */
 	const char *comma;
 	const struct timeline_thread *thread;
 	/*
@@ -190,7 +190,10 @@ static int open_slice(struct trace *t, uint32_t location)
 	return r;
 }
 
-/* Returns how many of the open slices go on in @stack (leaf first), the outermost first. */
+/*
+ * Returns how many of the open slices, counted from the outermost one, are also in @stack (leaf
+ * first).
+ */
 static size_t common(const struct trace *t, const uint32_t *stack, size_t n)
 {
 	size_t same = 0;

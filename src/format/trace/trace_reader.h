@@ -53,7 +53,10 @@ struct reader {
 	VEC(struct slice) slices;
 	VEC(struct mark) marks;
 	VEC(uint32_t) open; /* indexes of the slices or marks that are open, outermost first */
-	/* by stack id: 1 + number of the last thread for which the stack's frames were counted */
+	/*
+	 * by stack id: 1 + number of the last thread for which the stack's frames were counted as
+	 * work
+	 */
 	VEC(uint32_t) counted;
 	uint64_t left_out[LEFT_OUTS];
 	uint64_t cut; /* how many slices lasted longer than their caller and were therefore cut */

@@ -216,8 +216,8 @@ static int add_comments(struct reader *r)
 }
 
 /*
- * If a thread has several V8 profiles of the same time, the profile gets the samples of all. A
- * label tells them apart.
+ * Adds the samples of all V8 profiles. If a thread has several V8 profiles of the same time, a
+ * label tells their samples apart.
  */
 static int add_profiles(struct reader *r, int64_t base)
 {
@@ -264,7 +264,7 @@ static bool has_slices(const struct reader *r)
 
 /*
  * Sets the value types. If a file has both slices and samples of profilers, the two have different
- * values, because they must not be added up.
+ * value types, because they must not be added up.
  */
 static void set_values(struct reader *r)
 {

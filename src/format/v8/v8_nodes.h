@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The nodes of V8's call trees, in a .cpuprofile or in the chunks of a trace. A node is a function
- * as called by the function of its parent. In one form of the file, a node names its children,
- * which come before or after it in the list. In the other form, a node names its parent, which
- * comes before it.
+ * that was called by the function of the node's parent. In one form of the file, a node names its
+ * children, which come before or after it in the list. In the other form, a node names its parent,
+ * which comes before it.
  */
 #ifndef FORMAT_V8_V8_NODES_H
 #define FORMAT_V8_V8_NODES_H
