@@ -38,8 +38,8 @@ struct cost_lines {
 
 /*
  * What one row of a table stands for. NAME: all functions with the same dotted name. FILE: all
- * functions with the same dotted name in files of the same name. LINE: one line of the functions
- * that are one row with FILE.
+ * functions with the same dotted name in files of the same name. LINE: one line of such functions
+ * as are one row with FILE.
  */
 enum costs_by { COSTS_BY_NAME, COSTS_BY_FILE, COSTS_BY_LINE };
 

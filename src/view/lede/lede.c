@@ -16,8 +16,8 @@ struct choice {
 	/* what the user's code called directly: a Python function, else native code */
 	uint32_t callee;
 	/*
-	 * the owner of the stack as costs_owner() gives it, except that the importing code owns
-	 * what importlib does
+	 * location of the function for which the stack counts, as costs_owner() gives it, except
+	 * that what importlib does counts for the importing code
 	 */
 	uint32_t owner;
 	uint32_t caller; /* the Python code that called .owner */

@@ -300,8 +300,8 @@ enum render_origin origin_of(const struct origin *o, uint32_t file, size_t own)
 	if (o->launcher[file])
 		return ORIGIN_PACKAGE;
 	/*
-	 * A virtual environment is often inside the project, so the longest of the two parts of the
-	 * path decides.
+	 * A virtual environment is often inside the project. So the library's directory decides,
+	 * unless the project's is deeper in the path.
 	 */
 	if (!library || library != cut || is_theirs(o, path + cut, !site))
 		return ORIGIN_OWN;

@@ -61,7 +61,7 @@ struct timeline_reader {
 	int (*begin)(void *arg, const struct timeline_thread *thread);
 	int (*run)(void *arg, const struct profile_sample *run, int64_t last_ns);
 	int (*end)(void *arg, const struct timeline_thread *thread);
-	bool every_sample; /* each sample is a run of its own */
+	bool every_sample; /* each sample is handed out by itself, as a run of one sample */
 };
 
 /*

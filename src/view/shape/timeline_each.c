@@ -47,11 +47,17 @@ struct walk {
 	uint32_t first, last;
 	struct sums sums;
 	VEC(struct key) keys;
-	/* from a group of time to the number of samples that a thread has in it */
+	/*
+	 * from the number of a group (10 s of time) to the number of samples that a thread has in
+	 * the group
+	 */
 	struct map counts;
 	VEC(struct group) groups;
 	int64_t gap_ns; /* the most time between two samples of a running thread */
-	/* the run that is being made; if .has_run, it wasn't handed out yet */
+	/*
+	 * the run (consecutive samples with the same stack) that is being made; if .has_run, it
+	 * wasn't handed out yet
+	 */
 	struct profile_sample run;
 	int64_t run_last_ns;
 	bool has_run;

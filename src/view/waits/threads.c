@@ -202,7 +202,7 @@ static int count_processes(struct waits *w)
 	return r;
 }
 
-/* Adds a wait that isn't idle to the time of its state. */
+/* Adds @ns, the time of a wait with work to do, to the group's time in the wait's state. */
 static int add_state(struct waits *w, uint32_t group, uint32_t labels, int64_t ns)
 {
 	uint32_t state = profile_label_value(w->c->p, labels, "state");

@@ -16,7 +16,10 @@ static int note_groups(const struct waits *w, struct map *ret)
 	return r;
 }
 
-/* Returns how long the threads of @group had waited when the thread of the sum woke them up. */
+/*
+ * Returns how long the threads of @group had waited when the thread whose samples are summed up in
+ * @s woke them up.
+ */
 static int64_t waited_for(const struct waits *w, const struct map *groups, uint32_t group,
 			  const struct profile_sum *s, int value)
 {

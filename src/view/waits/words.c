@@ -51,7 +51,7 @@ static void add_name(const struct speaker *s, struct str *b)
 	uint32_t function = s->w->threads.v[s->g->first].function;
 	bool same = true;
 
-	/* if there is only one thread that isn't brief, the brief threads may have other names */
+	/* .threads doesn't count threads that ran only briefly; these may have other names */
 	if (s->g->threads == 1) {
 		str_add(b, profile_label_text(p, s->w->threads.v[s->g->first].labels, "thread"));
 		return;
