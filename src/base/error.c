@@ -9,7 +9,7 @@
 
 #include "base/nomem.h"
 
-/* CHECKED is defined in builds with AddressSanitizer, in which the tests run. */
+/* CHECKED is defined in builds with AddressSanitizer; the tests run such builds. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CHECKED
 #elif defined(__has_feature)
@@ -19,7 +19,7 @@
 #endif
 
 static _Thread_local char message[1024];
-/* what the last call of err_of() was told; .what is NULL if another function set the message */
+/* what the last call of err_of() was given; .what is NULL if another function set the message */
 static _Thread_local struct {
 	const char *what;
 	char which[256];
