@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Sorts the samples of a recording that doesn't fit in memory. A first pass over the log of samples
- * counts the samples of each group (10 s of time). Then as many groups as have WINDOW samples
- * together are read, summed and sorted at a time. A group with more samples is read in parts, by
- * ranges of stacks. See sample_order.h.
+ * counts the samples of each group (10 s of time). Then groups are read, summed and sorted, at a
+ * time as many of them as have WINDOW samples together. A group with more samples is read in parts,
+ * by ranges of stacks. See sample_order.h.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -129,7 +129,10 @@ static int lay_out_until(struct labeller *l, uint64_t now, uint64_t until)
 	return 0;
 }
 
-/* Turns the intervals @list[0..n) of one track into segments that don't overlap. */
+/*
+ * Turns @list[0..n), the intervals with one process, thread and key (a track), into segments that
+ * don't overlap.
+ */
 static int lay_out(struct labeller *l, const struct interval *list, size_t n)
 {
 	size_t first = l->segments.n;

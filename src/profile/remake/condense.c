@@ -264,8 +264,9 @@ static int leave_heaviest(struct map *values, size_t keep)
 }
 
 /*
- * Chooses up to c->keep stacks to keep with this detail: the heaviest of those for which no detail
- * was chosen yet. Stacks that look alike with this detail count as one.
+ * Chooses up to c->keep stacks to keep with this detail (whole, or only their functions): the
+ * heaviest of those for which no detail was chosen yet. Stacks that look alike with this detail
+ * count as one.
  */
 static int choose_stacks(struct condense *c, enum detail detail)
 {

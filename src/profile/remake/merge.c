@@ -36,8 +36,8 @@ static bool is_taken(const struct merge *m, unsigned n, unsigned at)
 }
 
 /*
- * Finds value type @type, number @n of a profile, in the merged profile; adds the type if it isn't
- * there. If a profile has the same type twice, the merged profile has it twice.
+ * Finds a profile's value type @type, its number @n, in the merged profile. Adds the type if it
+ * isn't there. If a profile has the same type twice, the merged profile has it twice.
  */
 static int find_type(struct merge *m, const struct profile_value_type *type, unsigned n)
 {
