@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Frees and clears batches (batch.h), looks at what they have, and puts a batch's tree of
- * stacks in order.
+ * Frees and clears batches (batch.h), answers questions about their contents, and puts a batch's
+ * tree of stacks in order.
  */
 #include "store/batch.h"
 

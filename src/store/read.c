@@ -252,9 +252,9 @@ static int add_tier(const struct answer *a, enum store_tier tier, int64_t since,
 }
 
 /*
- * Adds what was recorded from @since to @until. Windows of @tier that lie wholly in this time and
- * have blocks are read from their blocks. The rest of the time, before and after these windows, is
- * read from finer tiers.
+ * Adds what was recorded from @since to @until. Windows of @tier (such as whole hours) that lie
+ * wholly in this time and have blocks are read from their blocks. The rest of the time, before and
+ * after these windows, is read from finer tiers.
  */
 static int add_outline(struct answer *a, enum store_tier tier, int64_t since, int64_t until)
 {
@@ -388,8 +388,9 @@ static int widen(struct store *s, struct store_query *q)
 }
 
 /*
- * Decides whether the coarser tiers can answer a query. They can't if it asks for a label that
- * their blocks lack, such as uid. So a query for one user's samples never gets sums over all users.
+ * Decides whether the coarser tiers (sums over ten minutes, hours and days) can answer a query.
+ * They can't if it asks for a label that their blocks lack, such as uid. So a query for one user's
+ * samples never gets sums over all users.
  */
 static enum store_outline outline_for(const struct store *s, const struct store_query *q)
 {

@@ -52,7 +52,7 @@ _must_use_ int pin_words(const char *text, size_t n, char ret[PIN_WORDS_BYTES]);
 
 /*
  * Adds a pin. Its .id isn't read, because the store chooses the number. If the store has a pin with
- * the same cause, begin and words, changes the end of that pin instead. 0; -ENOSPC + message as
+ * the same cause, beginning and words, changes the end of that pin instead. 0; -ENOSPC + message as
  * store_keep_to(); -errno + message.
  */
 _must_use_ int store_add_pin(struct store *s, const struct pin *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads blocks of sealed segments and of coarser tiers into a profile. Blocks whose names belong to
- * one epoch (names.h) are read together.
+ * Reads blocks of sealed segments and of coarser tiers (sums over ten minutes, hours and days) into
+ * a profile. Blocks whose names belong to one epoch (names.h) are read together.
  */
 #include "base/cleanup.h"
 #include "base/error.h"

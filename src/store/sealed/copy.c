@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copies what a store has of a window into a new store, row by row. Rows keep their numbers, which
- * their checksums and names refer to. Blocks and segments are copied whole, so the copy may also
- * have some of the time before and after the window.
+ * Copies what a store has of a window of time into a new store, row by row. Rows keep their
+ * numbers, which their checksums and names refer to. Blocks and segments are copied whole, so the
+ * copy may also have some of the time before and after the window.
  */
 #include <assert.h>
 #include <unistd.h>

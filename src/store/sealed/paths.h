@@ -20,7 +20,7 @@ struct path {
 	uint32_t id; /* the node's id in the profile */
 };
 
-/* The paths that are known. A zero-initialised struct has no paths. */
+/* Paths whose nodes' ids in the profile are known. A zero-initialised struct has no paths. */
 struct paths {
 	/*
 	 * .known: the paths of earlier blocks, in preorder; .merged: .known merged with the paths
