@@ -37,7 +37,8 @@ bool viewer_in_begins(const uint8_t *head, size_t n, char first);
 bool viewer_in_has(const uint8_t *head, size_t n, const char *word);
 
 /*
- * Sets the message "FORMAT: FIELD: byte N: WHAT", where N is the place of @in, and returns -EINVAL.
+ * Sets the message "FORMAT: FIELD: byte N: WHAT", where N is the byte at which @in is, and returns
+ * -EINVAL.
  */
 int viewer_in_bad(const char *format, const struct json_in *in, const char *field,
 		  const char *what);

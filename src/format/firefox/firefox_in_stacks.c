@@ -172,7 +172,7 @@ static int make_path(struct ff_reader *r, int32_t stack)
 }
 
 /*
- * Subtracts the number of the stack's frames from r->steps, the work that may still be done; once
+ * Subtracts the number of the stack's frames from r->steps, the work that may still be done, once
  * for each thread. Refuses the file if no work is left.
  */
 static int count_frames(struct ff_reader *r, struct ff_node *node)

@@ -169,9 +169,9 @@ static int by_moment(const void *va, const void *vb)
 }
 
 /*
- * Ends the innermost open slice. If the end mark has a name, ends the innermost open slice with
- * that name, and the slices inside it. @n_open: by name, how many open slices have that name. If
- * none has it, the open slices aren't searched.
+ * Ends the innermost open slice. If @end has a name, ends the innermost open slice with that name,
+ * and the slices inside it. @n_open: by name, how many open slices have that name. If none has it,
+ * the open slices aren't searched.
  */
 static int end_slice(struct reader *r, const struct mark *end, uint32_t *n_open)
 {

@@ -37,7 +37,7 @@ struct trace_profiles {
 	size_t budget;
 	uint64_t *steps;
 	VEC(struct trace_profile *) list;
-	/* from pid << 32 | id, both as strings of .p, to the index of the V8 profile */
+	/* from pid << 32 | id, both as ids of strings in .p, to the index of the V8 profile */
 	struct map at;
 	/*
 	 * .n_unknown: how many samples have a node that isn't in the file; .n_orphans: how many

@@ -52,7 +52,8 @@ struct reader {
 	struct map process_name; /* from a pid to the string with the process's name */
 	VEC(struct slice) slices;
 	VEC(struct mark) marks;
-	VEC(uint32_t) open; /* indexes of the slices or marks that are open, outermost first */
+	/* indexes of the open slices, or of the events (marks) that began them, outermost first */
+	VEC(uint32_t) open;
 	/*
 	 * by stack id: 1 + number of the last thread for which the stack's frames were counted as
 	 * work

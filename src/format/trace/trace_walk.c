@@ -65,7 +65,7 @@ static int too_much(const struct slice *s, const char *what)
 
 /*
  * Subtracts the number of open slices, which form a stack, from r->steps, the work that may still
- * be done; once for each thread and stack. Refuses the file if no work is left.
+ * be done, once for each thread and stack. Refuses the file if no work is left.
  */
 static int count_frames(struct reader *r, uint32_t stack, const struct slice *inner)
 {
