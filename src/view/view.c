@@ -83,9 +83,9 @@ static struct profile_location coarser(struct viewer *v, uint32_t id)
 }
 
 /*
- * Returns the id in .to of a frame, which may have become coarser. An inlined function stays
- * inlined if the function that contains it is still the next frame. @outer_from, @outer_to: ids of
- * the next outer frame in .from and in .to.
+ * Returns the id in .to of a frame, whose line may have become a function or a module. An inlined
+ * function stays inlined if the function that contains it is still the next frame. @outer_from,
+ * @outer_to: ids of the next outer frame in .from and in .to.
  */
 static uint32_t reframe(struct viewer *v, uint32_t id, uint32_t outer_from, uint32_t outer_to)
 {

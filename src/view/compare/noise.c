@@ -235,9 +235,9 @@ static void add_row(struct state *s, size_t row, bool as_share)
 }
 
 /*
- * Adds a test of a row without the part of its errors that another row's errors explain: the row
- * that explains most of them, and more than half. The other row must be larger, because a row of
- * nearly the same size would explain any change.
+ * Adds a test of a row without what another row explains: the row whose errors explain most of this
+ * row's errors, and more than half of them. That row must be larger, because a row of nearly the
+ * same size would explain any change.
  */
 static void add_explained(struct state *s, size_t row, bool as_share, const size_t *large, size_t n)
 {

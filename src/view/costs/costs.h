@@ -38,8 +38,8 @@ struct cost_lines {
 
 /*
  * What one row of a table stands for. NAME: all functions with the same dotted name. FILE: all
- * functions with the same dotted name in files of the same name. LINE: one line of such functions
- * as are one row with FILE.
+ * functions with the same dotted name in files of the same name. LINE: one line of the functions
+ * that FILE joins into one row.
  */
 enum costs_by { COSTS_BY_NAME, COSTS_BY_FILE, COSTS_BY_LINE };
 
@@ -57,8 +57,8 @@ struct costs {
 	/* lines of the functions for which samples count, where lines are known */
 	struct cost_lines lines;
 	/*
-	 * Lines of the innermost frame of the user's code in each stack. What a library that the
-	 * line calls costs counts for the line.
+	 * Lines of the innermost frame of the user's code in each stack. The cost of a library that
+	 * the line calls counts for the line too.
 	 */
 	struct cost_lines own;
 	/*

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lists the names of frames and owners that patterns are matched with; see frame_names.h. */
+/*
+ * Lists the names of frames, processes and threads that patterns are matched with; see
+ * frame_names.h.
+ */
 #include "view/filter/frame_names.h"
 
 #include "base/cleanup.h"

@@ -26,7 +26,7 @@ struct select {
 
 /*
  * Finds out which samples and frames of @p the patterns of @o match. 0 or -errno + message. While
- * @s is used, nothing may be interned in @p.
+ * @s is used, nothing may be added to the tables of @p.
  */
 _must_use_ int select_init(struct select *s, struct profile *p, const struct view_options *o);
 void select_fini(struct select *s);

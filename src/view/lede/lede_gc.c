@@ -65,8 +65,8 @@ static int add_caller(struct callers *callers, uint32_t location, bool by_line, 
 }
 
 /*
- * Finds a line (without @by_line, a function) from which calls took more than half of @all; *ret is
- * 0 if there is none.
+ * Finds the line (without @by_line, the function) whose calls of the collector took more than half
+ * of @all; *ret is 0 if there is none.
  */
 static int find_caller(const struct costs *c, const struct profile_sum *sums, size_t n,
 		       unsigned value, bool by_line, int64_t all, uint32_t *ret)

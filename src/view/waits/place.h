@@ -32,8 +32,8 @@ struct waits_place {
 };
 
 /*
- * Finds the place where the group waits in state @state (id of a string), in which it was for @all
- * ns. 0 or -ENOMEM.
+ * Finds the place where the group waits in state @state (id of a string). @all: how many ns it was
+ * in that state. 0 or -ENOMEM.
  */
 _must_use_ int waits_place_find(const struct waits *w, uint32_t group, uint32_t state, int64_t all,
 				struct waits_place *ret);

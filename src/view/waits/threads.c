@@ -202,7 +202,10 @@ static int count_processes(struct waits *w)
 	return r;
 }
 
-/* Adds @ns, the time of a wait with work to do, to the group's time in the wait's state. */
+/*
+ * Adds @ns to the time for which the group waited in the wait's state. Not called for idle waits
+ * (of threads without work).
+ */
 static int add_state(struct waits *w, uint32_t group, uint32_t labels, int64_t ns)
 {
 	uint32_t state = profile_label_value(w->c->p, labels, "state");
