@@ -23,7 +23,7 @@ enum {
 
 /* Which lines of one sampled function are shown. */
 struct part {
-	uint32_t rank; /* position of .path among the paths of all functions in order */
+	uint32_t rank; /* position of .path among the sorted paths of all functions */
 	int32_t start, first, last;
 	const char *name, *path;
 };

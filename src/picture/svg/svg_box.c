@@ -56,8 +56,8 @@ static void add_label(const struct function *f, size_t columns, struct str *b)
 }
 
 /*
- * Returns the index in tree.lines of the node's first line; if the node has no lines, that of the
- * end.
+ * Returns the index in tree.lines of the node's first line; if it has no lines, the index at which
+ * they would be.
  */
 static size_t first_line(const struct tree *t, uint32_t node)
 {
