@@ -45,7 +45,7 @@ struct noise {
 	/* what each side's costs are divided by: .sum / .per is compared */
 	double per[2];
 	bool per_time;	  /* .per is a wall time, not an amount of work */
-	double speed_sd;  /* from noise_speed_sd(); 0 counts as NOISE_SPEED */
+	double speed_sd;  /* the result of noise_speed_sd(); 0 counts as NOISE_SPEED */
 	double sample[2]; /* average value of a sample on each side */
 	bool shares_only;
 	/*
