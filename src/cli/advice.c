@@ -26,7 +26,7 @@ static const struct advice {
 	{"rights", "", ", or once `sudo @ doctor --grant` and then without sudo"},
 	{"sides", "", ": --a version=1 --b version=2"},
 	{"standard output", "", " with -o"},
-	{"turning around", "--invert: ", "; --focus, --hide or --functions makes them smaller"},
+	{"turning around", "--invert: ", "; --focus, --hide or --functions makes it smaller"},
 	{"value", "--value %: ", ""},
 };
 

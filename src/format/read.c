@@ -204,11 +204,10 @@ static int check_known(const uint8_t *data, size_t n)
 		return err_set(-EINVAL, "this is UTF-16, but krait reads UTF-8; "
 					"convert it: iconv -f UTF-16 -t UTF-8");
 	if (is_pstats(data, n) && !embedded_at_end(data, n, &end))
-		return err_set(
-			-EINVAL,
-			"this is Python's pstats, which has no stacks; krait reads only those "
-			"that it wrote, which end with a recording; python3 -m pstats shows "
-			"this one");
+		return err_set(-EINVAL,
+			       "this is a file of Python's pstats, which has no stacks; "
+			       "krait reads only pstats files that it wrote itself (a "
+			       "recording is at their end); python3 -m pstats shows this one");
 	return 0;
 }
 

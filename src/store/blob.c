@@ -129,7 +129,7 @@ static int read_head(const struct blob_place *place, const void *data, size_t n,
 	if (ret->check != check(ret, bytes + sizeof(*ret), n - sizeof(*ret)))
 		return err_set(-EBADMSG, "the checksum is wrong");
 	if (place && memcmp(&ret->place, place, sizeof(*place)))
-		return err_set(-EBADMSG, "the data was written for another place in the store");
+		return err_set(-EBADMSG, "the data belongs to another row of the store");
 	return 0;
 }
 

@@ -39,7 +39,7 @@ int __wrap_dlclose(void *library)
 
 char *__wrap_dlerror(void)
 {
-	static char text[] = "a static program loads no shared library";
+	static char text[] = "this krait is statically linked and can't load shared libraries";
 
 	return text;
 }

@@ -411,9 +411,9 @@ static void say_outline(struct profile *p)
 
 	clock_local(profile_meta(p)->time_ns / (int64_t)NSEC_PER_MSEC, "%F %T %z", from);
 	snprintf(text, sizeof(text),
-		 "lines, times, and labels other than service and version: from %s on this is the "
-		 "store's outline; code with less than 0.1 %% of its service's cost is in [rare "
-		 "code]",
+		 "lines, times, and labels other than service and version: what was recorded from "
+		 "%s on comes from the store's sums; code with less than 0.1 %% of its service's "
+		 "cost is in [rare code]",
 		 from);
 	profile_add_comment(p, COMMENTS_LEFT_OUT, text);
 }
@@ -440,7 +440,7 @@ static int say_gaps(struct store *s, const struct store_query *q, struct profile
 	if (r || !gaps)
 		return r;
 	clock_local(since, "%F %T %z", from);
-	snprintf(text, sizeof(text), "samples before %s that aren't pinned", from);
+	snprintf(text, sizeof(text), "samples before %s, except those of pinned windows", from);
 	profile_add_comment(p, COMMENTS_LEFT_OUT, text);
 	return 0;
 }
@@ -475,7 +475,7 @@ int store_read(struct store *s, const struct store_query *q, struct profile **re
 	r = r ? r : answer(&a);
 	store_end_reading(s);
 	if (!r && !m->n_values)
-		r = err_set(-ENODATA, "%s has nothing of that time", s->dir);
+		r = err_set(-ENODATA, "the store in %s has no samples of that time", s->dir);
 	if (r) {
 		profile_free(a.p);
 		return r;

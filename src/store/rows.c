@@ -35,8 +35,10 @@ int store_next_segment(struct store *s, uint64_t *ret)
 	newest = MAX(sealed, unsealed) >> STORE_SEQUENCE_BITS;
 	*ret = (uint64_t)MAX(old, newest) + 1;
 	if (old < 0 || sealed < 0 || unsealed < 0 || *ret >= STORE_MOST_SEGMENT)
-		return err_set(-EBADMSG, "the store in %s is damaged: a row has a wrong number",
-			       s->dir);
+		return err_set(
+			-EBADMSG,
+			"the store in %s is damaged: a row of its database has an impossible id",
+			s->dir);
 	return 0;
 }
 
@@ -85,7 +87,10 @@ int store_append(struct store *s, const struct blob_place *place, const void *co
 	int r;
 
 	if (place->segment >= STORE_MOST_SEGMENT || place->sequence >> STORE_SEQUENCE_BITS)
-		return err_set(-ERANGE, "the store in %s has used up its frame numbers", s->dir);
+		return err_set(-ERANGE,
+			       "the store in %s has no numbers left for further frames (a second's "
+			       "samples each)",
+			       s->dir);
 	r = blob_pack(place, columns, n, BLOB_FAST, &blob);
 	r = r ? r : store_prepare_kept(s, KEPT_APPEND, INSERT_FRAME, &stmt);
 	if (r)
@@ -221,7 +226,8 @@ static int give_up_pin(struct store *s, bool *removed)
 	int r = store_read_pins(s, &pins);
 
 	if (!r && pins.list.n)
-		log_warn("pin %lld (%s: %s) is given up: the store has no room for it",
+		log_warn("window %lld (%s: %s) is no longer pinned: the store has no room for its "
+			 "samples",
 			 (long long)pins.list.v[0].id, pins.list.v[0].cause, pins.list.v[0].words);
 	return r ? r : remove_rows(s, REMOVE_PIN, removed);
 }

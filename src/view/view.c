@@ -224,7 +224,8 @@ static int take_sample(void *arg, const struct profile_sample *s)
 		return err_set(-ENOMEM, "out of memory");
 	if (profile_bytes(v->to) > v->budget)
 		return err_of("turning around", NULL, -E2BIG,
-			      "the inverted stacks need more than %zu MiB", v->budget >> 20);
+			      "the profile with inverted stacks would need more than %zu MiB",
+			      v->budget >> 20);
 	if (to.time_ns >= 0)
 		to.time_ns -= (int64_t)v->o->since_ns;
 	v->totals.shown_samples++;
@@ -295,8 +296,8 @@ static int make(struct viewer *v)
 	r = r ? r : profile_each(v->from, take_sample, v);
 	if (!r && v->totals.all_samples && !v->timed && is_limited(v->o))
 		r = err_of("part of the time", NULL, -EINVAL,
-			   "the profile has no times (folded stacks never have, nor has what was "
-			   "recorded without them)");
+			   "the profile has no times (folded stacks never have times, and a "
+			   "recording may be made without them)");
 	select_fini(&v->select);
 	profile_copy_fini(&v->copy);
 	render_names_free(v->names);

@@ -175,7 +175,7 @@ def values_of(d, who, *words):
     os.chmod(os.path.dirname(path), 0o777)
     done = subprocess.run([*({"root": [], "nobody": AS_NOBODY}.get(str(who), who)), d + "/krait", *map(str, words), "-o", path],
                           stderr=subprocess.PIPE, text=True, timeout=60, check=False)
-    if "nothing of that time" in done.stderr or "no agent has" in done.stderr:
+    if "no samples of that time" in done.stderr or "no agent has" in done.stderr:
         return {}
     check(done.returncode == 0, done.stderr)
     profile, found = pprof.read(path), {}
@@ -431,7 +431,7 @@ def marks():
             check("pin 1, mark: deploy 1.2.3" in done.stderr, done.stderr)
             answer = ask(path, "krait 1 mark\nwords a\x1b[2Jb\n\n")
             check(answer.startswith(b"krait 1 ok ") and answer.endswith(b" mark a?[2Jb\n"), answer)
-            for words, reason in ("", b"refused a mark says in words"), ("words \t\n", b"says in words"), ("words %s\n" % ("x" * 200), b"199 bytes at most"):
+            for words, reason in ("", b"refused a mark needs words"), ("words \t\n", b"a mark needs words"), ("words %s\n" % ("x" * 200), b"199 bytes at most"):
                 check(reason in ask(path, "krait 1 mark\n" + words + "\n"), words)
             post = "POST /mark HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s"
             answer = ask(path, post % (7, "Host: y and more"))

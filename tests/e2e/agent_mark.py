@@ -98,8 +98,8 @@ def mark():
         print("%.3f s by krait, %.3f s by the kernel, standard error %.3f; %s" % (total, truth, error, dict(weights)))
         check(abs(total - truth) <= max(4 * error, 0.01 * truth), "%.3f s instead of %.3f" % (total, truth))
         check(weights[10**9 // HZ] > 20 and weights[10**9 // MORE_HZ] > 80, weights)
-        refused(1, "no window is pinned as number 3", "last", "--pin", "3", "--store", store)
-        refused(1, "no mark says 'SIGUSR1'", "last", "--mark", "SIGUSR1", "--store", store)
+        refused(1, "no pinned window has the number 3", "last", "--pin", "3", "--store", store)
+        refused(1, "no mark has 'SIGUSR1' in its words", "last", "--mark", "SIGUSR1", "--store", store)
         refused(1, "no agent records into", "agent", "mark", "late", "--store", store)
 
 
@@ -157,7 +157,7 @@ def refusals():
     """krait refuses wrong arguments before it asks an agent."""
     with folder() as d:
         refused(2, "say what happened", "agent", "mark")
-        refused(2, "says in words", "agent", "mark", " ", "--store", d)
+        refused(2, "a mark needs words", "agent", "mark", " ", "--store", d)
         refused(2, "199 bytes at most", "agent", "mark", "x" * 200, "--store", d)
         refused(1, "no agent has recorded into", "agent", "mark", "x", "--store", d)
         refused(2, "exclude each other", "last", "5m", "--pin", "1", "--store", d)

@@ -84,7 +84,7 @@ def hermes(work):
               "5": {"name": "poll", "category": "libc.so", "parent": 99}}
     samples = [sample(100, 1), sample(200, 2), sample(300, 3), sample(450, 3), sample(500, 4), sample(600, 5, "8", weight="2"), sample(700, 77)]
     text = json.dumps({"traceEvents": named + empty, "samples": samples, "stackFrames": frames})
-    says("hermes", text, 7, ["1 sample beside the events whose stack", "1 frame of stackFrames without its callers"])
+    says("hermes", text, 7, ["1 sample in the list beside the events, whose stack", "1 frame of stackFrames without its callers"])
     path = os.path.join(work, "hermes.pb.gz")
     krait("report", "-", "-o", path, stdin=text.encode())
     profile, got = pprof.read(path), {}
@@ -99,7 +99,7 @@ def hermes(work):
     both = {"traceEvents": [{"name": "step", "ph": "X", "ts": 0, "dur": 100, "pid": 1, "tid": 1}], "samples": samples[:5], "stackFrames": frames}
     says("hermes-slices", json.dumps(both), 100000, ["1 frame of stackFrames"])
     says("hermes-samples", json.dumps(both), 5, ["1 frame of stackFrames"], "--value", "samples")
-    says("hermes-no-frames", json.dumps(dict(both, stackFrames=[])), 100000, ["5 samples beside the events whose stack"])
+    says("hermes-no-frames", json.dumps(dict(both, stackFrames=[])), 100000, ["5 samples in the list beside the events, whose stack"])
     circle = dict(both, stackFrames={"1": {"name": "f", "parent": 2}, "2": {"name": "g", "parent": "1"}})
     check("hermes-circle", "far deeper" in krait("report", "-", stdin=json.dumps(circle).encode()), "a circle of callers is read")
 

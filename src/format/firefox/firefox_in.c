@@ -323,7 +323,7 @@ static int read_threads(struct ff_reader *r)
 				   "whose stack isn't in the file");
 	return err ? err
 		   : viewer_in_note(r->p, COMMENTS_MENDED, r->n_no_number, "time",
-				    "or weight of a sample that is no plain number");
+				    "or weight, of a sample, that isn't a number or doesn't fit");
 }
 
 /*

@@ -259,7 +259,9 @@ static int check_column(struct ff_reader *r, enum ff_column c, size_t rows)
 	const ff_numbers *v = &tables_of(r, c)->columns[c].v;
 
 	if (v->n > r->steps)
-		return bad_cell(r, c, 0, "the threads share far more than in a file of this size");
+		return bad_cell(
+			r, c, 0,
+			"the threads share far more than they should in a file of this size");
 	r->steps -= v->n;
 	for (size_t i = 0; i < v->n; i++) {
 		int32_t cell = columns[c].bit ? ff_flagged(r, c, (int64_t)i, columns[c].flags,

@@ -203,7 +203,8 @@ static int add_comments(struct reader *r)
 				   "of V8's profiles whose stack isn't in the file");
 	err = err ? err
 		  : viewer_in_note(r->p, COMMENTS_LEFT_OUT, r->samples.n_unknown, "sample",
-				   "beside the events whose stack isn't in the file (stackFrames)");
+				   "in the list beside the events, whose stack isn't in the file "
+				   "(stackFrames)");
 	err = err ? err
 		  : viewer_in_note(r->p, COMMENTS_MENDED, r->samples.nodes.n_orphans, "frame",
 				   "of stackFrames without its callers: they aren't in the file");

@@ -132,7 +132,7 @@ static int wait_for_pin(struct store *s, const char *words, int64_t after, struc
 	return r > 0 ? 0
 	       : r   ? r
 		     : err_set(-ETIMEDOUT,
-			       "the agent was told, but hasn't pinned the mark within %d s",
+			       "the mark was sent, but the agent hasn't pinned its time in %d s",
 			       (int)(WAIT_NS / NSEC_PER_SEC));
 }
 

@@ -56,7 +56,7 @@ int pin_words(const char *text, size_t n, char ret[PIN_WORDS_BYTES])
 	if (n >= PIN_WORDS_BYTES)
 		return err_set(-EINVAL, "a mark may have %d bytes at most", PIN_WORDS_BYTES - 1);
 	if (strspn(text, " \t\r\n") >= n)
-		return err_set(-EINVAL, "a mark says in words what it is for");
+		return err_set(-EINVAL, "a mark needs words that say what it is for");
 	return copy_clean(text, n, ret, PIN_WORDS_BYTES);
 }
 
@@ -204,10 +204,12 @@ const struct pin *pins_find(const struct pins *p, int64_t id, const char *words)
 			found = pin;
 	if (!found && id)
 		err_set(-ENOENT,
-			"no window is pinned as number %lld; krait agent status lists them",
+			"no pinned window has the number %lld; krait agent status lists the pinned "
+			"windows",
 			(long long)id);
 	else if (!found)
-		err_set(-ENOENT, "no mark says '%s'; krait agent status lists them", words);
+		err_set(-ENOENT,
+			"no mark has '%s' in its words; krait agent status lists the marks", words);
 	return found;
 }
 

@@ -26,7 +26,7 @@ static int take(const struct store *s, const void *blob, size_t n, struct totals
 	r = r ? r : totals_read(ret, str_cstr(&text));
 	if (r != -EBADMSG)
 		return r;
-	log_warn("the sums of services in %s are damaged, and begin anew", s->dir);
+	log_warn("the sums of services in %s are damaged; they are counted from 0 again", s->dir);
 	totals_fini(ret);
 	*ret = (struct totals){};
 	return 0;

@@ -27,7 +27,7 @@ static void test_advice(void **state)
 	(void)err_of("turning around", NULL, -E2BIG, "too deep");
 	assert_int_equal(err_wrap(-E2BIG, "a.svg"), -E2BIG);
 	assert_string_equal(error_words(), "--invert: a.svg: too deep; --focus, --hide or "
-					   "--functions makes them smaller");
+					   "--functions makes it smaller");
 }
 
 /*

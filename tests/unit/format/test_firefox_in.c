@@ -100,7 +100,7 @@ static void assert_noted(const char *text, const char *want, const char *note)
 static void test_odd(void **state)
 {
 	static const char no_number[] =
-		"mended: 1 time or weight of a sample that is no plain number";
+		"mended: 1 time or weight, of a sample, that isn't a number or doesn't fit";
 
 	assert_noted(OLD("\"samples\":{\"stack\":[0,9]}"), "main (/a/app.py:3) 1\n",
 		     "left out: 1 sample whose stack isn't in the file");

@@ -94,7 +94,7 @@ static bool says_gaps(const struct store_query *q)
 	bool found = false;
 
 	vec_foreach(text, &m->comments.list)
-		found |= strstr(*text, "that aren't pinned") != NULL;
+		found |= strstr(*text, "except those of pinned windows") != NULL;
 	profile_free(p);
 	return found;
 }
@@ -146,7 +146,8 @@ static unsigned warned;
 
 static void count_warnings(enum log_level level, const char *text)
 {
-	warned += level == LOG_WARN && strstr(text, "is given up: the store has no room") != NULL;
+	warned += level == LOG_WARN &&
+		  strstr(text, "is no longer pinned: the store has no room") != NULL;
 }
 
 /*

@@ -474,7 +474,7 @@ static void test_deeply_nested(void **state)
 			0);
 	}
 	assert_int_equal(view_apply(&p, VIEW(.invert = true), NULL), -E2BIG);
-	assert_non_null(strstr(err_msg(), "the inverted stacks need more than"));
+	assert_non_null(strstr(err_msg(), "the profile with inverted stacks would need more than"));
 	assert_int_equal(profile_n_samples(p), DEPTH); /* the profile is as it was before */
 	assert_int_equal(view_apply(&p,
 				    VIEW(.invert = true, .focus = TEXTS("f99"),
