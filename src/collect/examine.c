@@ -321,7 +321,7 @@ void process_met(struct collect *c, uint32_t i, const struct rec_proc *rec)
 	}
 	p->seen_ns = MAX(p->seen_ns, rec->time_ns);
 	p->ended |= thread_end_of(c, p->key.tgid, p->key.tgid, rec->time_ns) != 0;
-	log_debug("process %u (exec %u, began at %llu ns): its state in the kernel's map is %u",
+	log_debug("process %u (exec number %u, started at %llu ns): the kernel's proc_state is %u",
 		  rec->proc.tgid, rec->proc.exec_id,
 		  (unsigned long long)proc_stat_start_of(rec->start_boot_ns), rec->state);
 	if (meet_new(c, p, rec))

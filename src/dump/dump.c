@@ -157,8 +157,8 @@ static int denied(pid_t pid, const char *why)
 	if (!geteuid())
 		return err_set(
 			-EPERM,
-			"process %d can't be looked at although this is root, as in a container "
-			"(%s); `krait doctor` says what to run on the host",
+			"process %d can't be looked at although krait runs as root, as "
+			"happens in a container (%s); `krait doctor` says what to run on the host",
 			pid, why);
 	return err_of("process to dump", number, -EPERM,
 		      "process %d can't be looked at without more rights (%s)", pid, why);

@@ -123,7 +123,7 @@ int rights_to_see(const struct rights *r, pid_t pid, int error)
 	add_for_container(BIT(CAP_SYS_PTRACE), &remedy);
 	return err_set(error,
 		       "process %d is another user's or has more rights, and CAP_SYS_PTRACE is "
-		       "missing although this is root, as in a container; %s",
+		       "missing although krait runs as root, as happens in a container; %s",
 		       pid, str_cstr(&remedy));
 }
 
@@ -135,8 +135,10 @@ int rights_check(const struct rights *r)
 		return 0;
 	if (r->uid == 0) {
 		rights_for_container(r, &remedy);
-		return err_set(-EPERM, "%s missing although this is root, as in a container; %s",
-			       str_cstr(&names), str_cstr(&remedy));
+		return err_set(
+			-EPERM,
+			"%s missing although krait runs as root, as happens in a container; %s",
+			str_cstr(&names), str_cstr(&remedy));
 	}
 	return err_of("rights", NULL, -EPERM, "%s missing; run it as `sudo %s ...`",
 		      str_cstr(&names), self_under_sudo());

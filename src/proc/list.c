@@ -159,7 +159,7 @@ static int check_number(pid_t pid)
 		return 0;
 	snprintf(number, sizeof(number), "%d", s.tgid);
 	return err_of("number of a process", number, -EINVAL,
-		      "%d is a thread of process %d; give that one", pid, s.tgid);
+		      "%d is a thread of process %d; give the number of the process", pid, s.tgid);
 }
 
 static int parent_of(pid_t tgid, pid_t *ret)
@@ -250,8 +250,9 @@ int proc_check_mount(void)
 	char self[16] = "";
 
 	if (readlink("/proc/self", self, sizeof(self) - 1) < 0)
-		return err_set(-ENOENT, "/proc isn't mounted here, or is another pid namespace's; "
-					"`mount -t proc proc /proc` mounts it");
+		return err_set(-ENOENT,
+			       "/proc isn't mounted here, or belongs to another pid namespace; "
+			       "`mount -t proc proc /proc` mounts the right one");
 	if (atoi(self) != getpid())
 		return err_set(
 			-EINVAL,

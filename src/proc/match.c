@@ -104,8 +104,8 @@ static void say_claim(struct proc_match *m, const struct proc_facts *f)
 	if (f->claim_uid != (uid_t)-1)
 		snprintf(whose, sizeof(whose), "in a directory of user %u, who can choose its name",
 			 f->claim_uid);
-	log_warn("process %d isn't counted as part of the container: its cgroup %s is %s; name the "
-		 "process by its number, or that cgroup, to include it",
+	log_warn("process %d isn't counted as part of the container: its cgroup %s is %s; to "
+		 "include it, give the process's number or that cgroup",
 		 f->tgid, f->cgroup, whose);
 }
 

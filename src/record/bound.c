@@ -60,8 +60,8 @@ int session_check_memory(void)
 		return 0;
 	return err_set(
 		-ENOMEM,
-		"krait needs at least %llu MiB of memory; its control group, ulimit -v or the "
-		"machine allows %llu MiB: raise that limit",
+		"krait needs at least %llu MiB of memory, but may take only %llu MiB; raise the "
+		"limit of its control group or of `ulimit -v`, or use a machine with more memory",
 		(unsigned long long)(needed >> 20), (unsigned long long)(allowed >> 20));
 }
 
@@ -80,8 +80,8 @@ int session_condense(struct session *s, struct condense *c)
 	sampler_send_again(s->sampler);
 	if (!s->condensed++)
 		profile_add_comment(s->profile, "note",
-				    "rare functions are summed up as [rare code], threads that had "
-				    "ended as [ended]");
+				    "to save memory, rare functions are shown together as [rare "
+				    "code], and threads that have ended as [ended]");
 	r = session_rebase(s, &c->rebase);
 	collect_next_round(s->collect);
 	return r;

@@ -26,7 +26,7 @@ static int set_rate(struct event *e, const struct session_options *o)
 	int r = event_set_rate(e, o->freq_hz, o->count);
 
 	if (r && o->count && o->events.n > 1)
-		return err_set(r, "%s, or write the count of one event alone as NAME/period=N/",
+		return err_set(r, "%s; or give a count for a single event: NAME/period=N/",
 			       err_msg());
 	return r;
 }

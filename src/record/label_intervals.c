@@ -257,9 +257,9 @@ static int add(struct session *s, struct str *text, struct intervals *v)
 	if (r)
 		return r;
 	if (v->lines > v->bad_lines && !labelled && profile_n_samples(s->profile))
-		warn(s, "no sample lies in any of its intervals; begin and end must be nanoseconds "
-			"of CLOCK_MONOTONIC as the process reads it, and pid its number where "
-			"krait runs");
+		warn(s, "no sample lies in any of its intervals; begin and end must be in "
+			"nanoseconds of the process's CLOCK_MONOTONIC, and pid must be the "
+			"process's number in krait's pid namespace");
 	log_info("%llu of %llu samples have labels of %s", (unsigned long long)labelled,
 		 (unsigned long long)profile_n_samples(s->profile), s->options->label_intervals);
 	return 0;

@@ -44,8 +44,8 @@ static void say(struct patience *p, const char *what, uint64_t waited_ns)
 		return;
 	p->said_ns = waited_ns;
 	if (!p->said)
-		log_note("waiting for %s; this ends when nothing more has come for %u s. Ctrl-C "
-			 "stops waiting and writes now",
+		log_note("waiting for %s, until nothing new has come for %u s. Ctrl-C ends the "
+			 "wait and writes the output now",
 			 what, seconds_of(p));
 	p->said = true;
 	log_progress("Waiting for %s, %.0f s", what, (double)waited_ns / NSEC_PER_SEC);

@@ -766,7 +766,7 @@ def thread_number():
     with ready(SLEEPS, "1") as target:
         tid = max(map(int, os.listdir("/proc/%d/task" % target.pid)))
         for command in "dump", "top", "record":
-            refused(1, "%d is a thread of process %d; give that one: -p %d" % (tid, target.pid, target.pid), command, "-p", tid, "--no-children")
+            refused(1, "%d is a thread of process %d; give the number of the process: -p %d" % (tid, target.pid, target.pid), command, "-p", tid, "--no-children")
             refused(1, "-p %d" % target.pid, command, "-p", tid)
 
 
@@ -911,7 +911,7 @@ def other_users():
                 done = subprocess.run(["setpriv", "--bounding-set=-all", "--inh-caps=-all", copy, "dump", "-p", "1"],
                                       stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, encoding="utf-8",
                                       timeout=60, check=False)
-                check(done.returncode == 3 and "although this is root" in done.stderr
+                check(done.returncode == 3 and "although krait runs as root" in done.stderr
                       and "sudo" not in done.stderr, done.stderr)
             # With these capabilities, the copy can do everything that needs no kernel program.
             with kit.Background(*nobody, kit.PYTHON, "-c", SLEEPS, "1",

@@ -322,7 +322,7 @@ def refuses():
     """krait refuses events and rates that make no sense, with a sentence that says why."""
     kit.refused(2, "events cpu-clock and task-clock would both be the value cpu", "record", "-e", "cpu-clock",
                 "-e", "task-clock", "-d", "1")
-    kit.refused(2, "ask for less, or write the count of one event alone as NAME/period=N/", "record",
+    kit.refused(2, "ask for less; or give a count for a single event: NAME/period=N/", "record",
                 "-e", "cpu-clock", "-e", "page-faults", "-c", "1")
     kit.refused(2, "so none uses --frequency", "record", "-e", "page-faults/period=1/", "-F", "99", "-d", "1")
     kit.refused(2, "a recording has at most 12 events", "record", *[w for name in (

@@ -622,8 +622,8 @@ def on_before():
 @kit.case
 def bad_input():
     """krait refuses options that have no meaning for waits, with one sentence."""
-    kit.refused(2, "neither a rate nor modifiers", "record", "-e", "wait:u", "-p", os.getpid())
-    kit.refused(2, "neither a rate nor modifiers", "record", "-e", "wait/period=1/", "-p", os.getpid())
+    kit.refused(2, "takes no rate and no modifiers", "record", "-e", "wait:u", "-p", os.getpid())
+    kit.refused(2, "takes no rate and no modifiers", "record", "-e", "wait/period=1/", "-p", os.getpid())
     kit.refused(2, "leave it out", "record", "-e", "wait", "-F", "99", "-p", os.getpid())
     kit.refused(2, "leave one of", "record", "--wall", "-e", "wait", "-p", os.getpid())
     kit.refused(2, "with -e wait state", "record", "--by", "state", "-p", os.getpid())

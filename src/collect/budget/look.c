@@ -78,8 +78,8 @@ int look_begin(struct collect *c, const struct proc *proc, struct look *ret)
 	if (!user_is_left(b, ret->user, of_user_most, now) ||
 	    !budget_is_left(&b->all, of_all_most, now)) {
 		c->stats.looks_refused++;
-		return err_set(-EBUSY, "krait has spent too much CPU time on files that processes "
-				       "of its user map");
+		return err_set(-EBUSY, "krait has spent too much CPU time on files that are mapped "
+				       "by processes of the same user, or of all users");
 	}
 	ret->whole = user_is_left(b, ret->user, of_user, now) &&
 		     budget_is_left(&b->all, of_all, now) &&
@@ -106,8 +106,8 @@ bool look_end(struct collect *c, struct look *l, const char *path)
 	if (!l->slice.cut)
 		return false;
 	c->stats.looks_cut++;
-	log_info("%s: its tables are too large to be looked through, so not all that it holds is "
-		 "known",
+	log_info("%s: the file's tables are too large to be read to the end; it may hold an "
+		 "interpreter that krait doesn't know of",
 		 path);
 	return true;
 }

@@ -179,9 +179,9 @@ static void keep_reading(struct collect *c, struct process *p, const struct spac
 	reg->tries = 0;
 	if (has_news(p, latest))
 		space_wanted(p, SPACE_GROWN);
-	log_debug("process %u: code registered for gdb: %zu functions in %zu files; left out are "
-		  "%zu files that krait didn't understand, %zu files beyond a limit, %zu sections "
-		  "that overlap; CPython's JIT compiler has %zu pieces of code",
+	log_debug("process %u: code registered for gdb: %zu functions in %zu files; left out: %zu "
+		  "files in an unknown form, %zu files beyond a limit, %zu overlapping sections; "
+		  "CPython's JIT compiler has %zu pieces of code",
 		  p->key.tgid, st.symbols, st.files, st.malformed, st.dropped, st.doubtful,
 		  reg->executors.n);
 }

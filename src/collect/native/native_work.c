@@ -96,8 +96,8 @@ static const struct step *take_proven(struct collect *c, struct job *j)
 static void take_rows(struct collect *c, struct job *j)
 {
 	native_rows_take(c, j->file, &j->rows, j->r, j->why ? j->why : "");
-	log_debug("%s: %zu unwind rows were ready %llu ms after they were asked for; compiling "
-		  "took %llu ms",
+	log_debug("%s: its unwind tables (%zu rows) were ready %llu ms after they were asked for; "
+		  "making them took %llu ms",
 		  j->file->path, j->rows.rows.rows.n,
 		  (unsigned long long)((clock_ns(CLOCK_MONOTONIC) - j->asked_ns) / NSEC_PER_MSEC),
 		  (unsigned long long)(j->compile_ns / NSEC_PER_MSEC));
@@ -211,7 +211,8 @@ static void count_cut(struct collect *c, struct job *j)
 	if (!j->cut || j->counted)
 		return;
 	c->stats.tables_cut++;
-	log_info("%s: its tables are too large to be looked through", j->file->path);
+	log_info("%s: the file's symbols or unwind information are too large to be read to the end",
+		 j->file->path);
 	j->counted = true;
 }
 

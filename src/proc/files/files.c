@@ -213,7 +213,8 @@ out:
 	if (fd == -ETIMEDOUT)
 		return err_set(fd, "the file system of %s doesn't answer", path);
 	if (fd == -ESTALE)
-		return err_set(fd, "another file than the mapped one is at %s now", path);
+		return err_set(fd, "the file at %s isn't the one that the process has mapped",
+			       path);
 	if (fd == -EINVAL)
 		return err_set(fd, "%s is not a regular file", path);
 	return fd < 0 ? err_sys(fd, "can't open the mapped file %s", path) : fd;

@@ -179,7 +179,7 @@ static int refuse(const char *word, size_t n)
 	for (size_t i = 0; i < SERVICE_N_RULES; i++)
 		str_addf(&list, "%s%s", i ? i + 1 < SERVICE_N_RULES ? ", " : " and " : "",
 			 rules[i].word);
-	return err_set(-EINVAL, "'%.*s' is no rule for the name of a service; there are %s",
+	return err_set(-EINVAL, "'%.*s' is no rule for the name of a service; the rules are %s",
 		       (int)MIN(n, 64u), word, str_cstr(&list));
 }
 

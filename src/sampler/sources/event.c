@@ -33,11 +33,11 @@ static int unknown(const char *spec)
 
 	for (size_t i = 0; names[i]; i++)
 		str_addf(&list, "%s%s", i ? ", " : "", names[i]);
-	return err_set(
-		-EINVAL,
-		"unknown event '%.60s'; there are %s and rHEX, each also with :u (user) or :k "
-		"(kernel), or with a rate of its own, as in NAME/period=1/ or NAME/freq=99/",
-		spec, str_cstr(&list));
+	return err_set(-EINVAL,
+		       "unknown event '%.60s'; the events are %s and rHEX. All but wait may end in "
+		       ":u (user code only) or :k (kernel only), or have their own rate: "
+		       "NAME/period=1/ or NAME/freq=99/",
+		       spec, str_cstr(&list));
 }
 
 static bool parse_modifiers(struct event *e, const char *s)
@@ -166,8 +166,8 @@ int event_parse(struct event *ret, const char *spec)
 		return r;
 	if (e.source->whole && spec[n])
 		return err_set(-EINVAL,
-			       "event %s has neither a rate nor modifiers: each wait counts; "
-			       "leave '%s' out",
+			       "event %s takes no rate and no modifiers, because every wait "
+			       "counts; leave '%s' out",
 			       e.name, spec + n);
 	if (spec[n] && modifiers[1])
 		snprintf(e.name + n, sizeof(e.name) - n, ":%s", modifiers + 1);

@@ -203,9 +203,9 @@ static int make_room(struct unwind_store *s, uint32_t table, size_t n)
 	       need = unwind_tree_size(n).chunks;
 
 	if (need + spare > most)
-		return err_set(
-			-EFBIG, "the file's unwind tables take %zu MiB, for which %s is too small",
-			(need * sizeof(struct unwind_chunk) >> 20) + 1, limit_names.unwind_memory);
+		return err_set(-EFBIG, "the file's unwind tables take %zu MiB, more than %s allows",
+			       (need * sizeof(struct unwind_chunk) >> 20) + 1,
+			       limit_names.unwind_memory);
 	if (unwind_make_room(held, need + spare))
 		empty_table(held, table);
 	if (unwind_make_room(held, need + spare))

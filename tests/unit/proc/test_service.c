@@ -81,7 +81,7 @@ static void test_rules(void **state)
 	assert_int_equal(service_rules_parse("", &r), -EINVAL);
 	assert_int_equal(service_rules_parse("otlp", &r), -EINVAL);
 	assert_string_equal(err_msg(),
-			    "'otlp' is no rule for the name of a service; there are otel, "
+			    "'otlp' is no rule for the name of a service; the rules are otel, "
 			    "dd, pod, container, image, unit, venv and script");
 }
 
