@@ -9,8 +9,8 @@
 #define EXIT_CODES(X)                                                                              \
 	X(DONE, 0, "done; if there isn't a single sample, a warning is printed")                   \
 	X(FAILED, 1,                                                                               \
-	  "an error that only running could show: no such process, not Python, an event that "     \
-	  "the machine hasn't got, a file can't be read or written, no sample and "                \
+	  "an error that shows only when the command runs: no such process, not Python, an event " \
+	  "that the machine doesn't have, a file can't be read or written, no sample and "         \
 	  "--require-samples")                                                                     \
 	X(USAGE, 2, "the command line is wrong: unknown option, bad value")                        \
 	X(RIGHTS, 3,                                                                               \

@@ -177,7 +177,7 @@ foreign() {
 	as alice "$work/krait" record -d 1 -o all.folded 2>"$work/err"
 	check machine-says-of-others grep -q 'of other users left out' "$work/err"
 	as alice "$work/krait" record -o below.folded -- sudo python3 -c "$(busy_for 1 busy_as_root)" 2>"$work/err"
-	check below-says-of-others grep -q "'sudo' ran is another user's" "$work/err"
+	check below-says-of-others grep -q "'sudo' started belong to another user" "$work/err"
 	check machine-shows-own grep -q busy_of_alice "$work/home/all.folded"
 	check machine-hides-others sh -c '! grep -q busy_of_bob "$1"' sh "$work/home/all.folded"
 	"$work/krait" record -q -d 1 -o "$work/root.folded"

@@ -799,13 +799,13 @@ def gil_waits(work):
           "for 17 % no holder was seen" in text.replace("\n     ", " "), text)
     check("gil-asleep", "s held the GIL while it waited 3.00 s in app.rest (/srv/app.py:99); meanwhile others waited 4.00 s for" in
           text.replace("\n     ", " "), text)
-    matrix = [line.split() for line in text.split("waited for the GIL while it was held by")[-1].splitlines()[1:4]]
+    matrix = [line.split() for line in text.split("that waited for the GIL while other threads (columns) held it")[-1].splitlines()[1:4]]
     check("gil-matrix", matrix == [["h", "s", "others", "nobody"], ["w", "4.00", "s", "2.00", "s", "-", "2.00", "s"],
                                    ["v", "2.00", "s", "2.00", "s", "-", "-"]], text)
     # Headings of columns are narrow: a long name is cut at the front, and the thread's number
     # replaces a name that several threads have. "Thread-1 (work)" is a name as Python makes it.
     names = data.replace(b'"h"', b'"Thread-1 (work)"').replace(b'"s"', b'"Thread-2 (work)"').replace(b'"v"', b'"Thread-2 (work)"')
-    named = krait("report", "-", "--by", "gil", stdin=names).stdout.decode().split("waited for the GIL while it was held by")[-1]
+    named = krait("report", "-", "--by", "gil", stdin=names).stdout.decode().split("that waited for the GIL while other threads (columns) held it")[-1]
     check("gil-matrix-names", re.split("  +", named.splitlines()[1].strip())[:2] == ["…-1 (work)", "tid 115"], named)
     md = krait("report", "-", "--by", "gil", "--format", "md", stdin=data).stdout.decode()
     check("gil-matrix-md", "| w | 4.00 s | 2.00 s | - | 2.00 s |" in md, md)
@@ -837,7 +837,7 @@ def gil_many(work):
             "pid": "7", "tid": str(ord(thread)), "thread": thread, "state": state, "gil": "waiting" if ns else "held"}}]
         rows += [{"type": "sample", "stack": 1, "labels": i, "values": values, "time": at * s}] * n
     text = krait("report", "-", "--by", "gil", stdin="".join(json.dumps(row) + "\n" for row in rows).encode()).stdout.decode()
-    matrix = [line.split()[:3] for line in text.split("waited for the GIL while it was held by")[-1].splitlines()[2:4]]
+    matrix = [line.split()[:3] for line in text.split("that waited for the GIL while other threads (columns) held it")[-1].splitlines()[2:4]]
     check("gil-many", matrix == [["w", "30.0", "ms"], ["v", "10.0", "ms"]], text)
 
 

@@ -84,7 +84,7 @@ int agent_value_program(void *field, const char *text);
 	 .set = agent_value_size,                                                                  \
 	 .field = AGENT_FIELD(max_bytes),                                                          \
 	 .initial = "1G",                                                                          \
-	 .help = "size limit of the store, at least 32M; the oldest samples go first"},            \
+	 .help = "size limit of the store, at least 32M; the oldest samples are removed first"},   \
 	{.name = "count-function",                                                                 \
 	 .arg = "NAME",                                                                            \
 	 .set = value_strings,                                                                     \
@@ -114,7 +114,7 @@ int agent_value_program(void *field, const char *text);
 	 .field = AGENT_FIELD(max_cpu_ppm),                                                        \
 	 .initial = "1",                                                                           \
 	 .help = "the most of one CPU's time that the agent itself may take, from 0.1 to 100; "    \
-		 "above that, it halves its rate and wait budget until it costs less"},            \
+		 "above that, it halves its sampling rate and --wait-budget until it takes less"}, \
 	{.name = "pin-cpu",                                                                        \
 	 .arg = "PERCENT",                                                                         \
 	 .set = agent_value_share,                                                                 \
@@ -137,8 +137,9 @@ int agent_value_program(void *field, const char *text);
 	 .set = agent_value_program,                                                               \
 	 .field = AGENT_FIELD(on_trigger),                                                         \
 	 .complete = COMPLETE_FILE,                                                                \
-	 .help = "run this program, without rights, when time is pinned; its arguments are the "   \
-		 "cause, its words, and the window as krait last takes it"},                       \
+	 .help = "run this program, without rights, when a window of time is pinned; its "         \
+		 "arguments are the trigger's name, the reason in words, and the window as "       \
+		 "`krait last` takes one"},                                                        \
 	RECORD_ROW_IDLE_AT,                                                                        \
 	RECORD_ROW_NATIVE(NULL),                                                                   \
 	RECORD_ROW_SERVICE_FROM("none"),                                                           \

@@ -208,8 +208,8 @@ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f, struct 
 	if (found.hit)
 		explain(r, f, found.hit, is_beside(r, f), why);
 	else if (found.doubtful)
-		log_warn("--fail-if '%s': %s went beyond that in too few stretches of time to tell "
-			 "it from chance; repeat the work",
+		log_warn("--fail-if '%s': %s is beyond the limit, but in too few parts of the "
+			 "recorded time to rule out chance; repeat the work",
 			 r->text, found.doubtful->name);
 	else if (!found.any)
 		log_warn("--fail-if '%s': no function of that name is in the profiles%s", r->text,

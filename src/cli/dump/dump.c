@@ -383,7 +383,7 @@ static const struct option_row rows[] = {
 	{.name = "interpreter-frames",
 	 .set = value_flag,
 	 .field = RECORD_FIELD(session.interpreter_frames),
-	 .help = "with --native=full: show the interpreter's own machinery too"},
+	 .help = "with --native=full: show the interpreter's own functions too"},
 	{.name = "no-kernel",
 	 .set = value_no_flag,
 	 .field = RECORD_FIELD(session.kernel),

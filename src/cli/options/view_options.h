@@ -75,8 +75,8 @@ void view_options_warn_of(const struct unmatched *u);
 	 .help = "threads by name or id"},                                                         \
 	{.name = "module", .arg = "PATTERN", .set = view_value_pattern,                            \
 	 VIEW_ROW(base, modules),                                                                  \
-	 .help = "samples taken in this module, what is below it or native code that it called: "  \
-		 "json, libz.so.1, [kernel]"},                                                     \
+	 .help = "samples taken in this module, in its submodules, or in native code that it "     \
+		 "called: json, libz.so.1, [kernel]"},                                             \
 	{.name = "kind", .arg = "KIND", .set = view_value_kind,                                    \
 	 VIEW_ROW(base, kinds), .complete = "python native kernel jit gc mark",                    \
 	 .help = "samples taken in code of this kind: python, native, kernel, jit, gc (with all "  \
@@ -104,8 +104,8 @@ void view_options_warn_of(const struct unmatched *u);
 
 #define VIEW_MINE_ROW(base)                                                                        \
 	{.name = "mine", .arg = "PACKAGE", .set = view_value_package, VIEW_ROW(base, mine),        \
-	 .help = "this package is your own code too, though it is installed as others are; may "   \
-		 "be repeated"}
+	 .help = "count this package as your own code, although it is installed like a "           \
+		 "library; may be repeated"}
 
 #define VIEW_TIME_ROWS(base)                                                                       \
 	{.name = "since", .arg = "TIME", .set = value_time,                                        \
@@ -130,8 +130,8 @@ void view_options_warn_of(const struct unmatched *u);
 #define VIEW_NATIVE_ROW(base)                                                                      \
 	{.name = "native", .arg = "WHICH", .set = view_value_native, VIEW_ROW(base, native),       \
 	 .initial = "full: all that were recorded", .complete = "leaf full none",                  \
-	 .help = "of native and kernel frames: leaf leaves those below the innermost Python "      \
-		 "function, none leaves none"}
+	 .help = "which native and kernel frames are shown: leaf: those that the innermost "       \
+		 "Python function called; none: no such frames"}
 
 /*
  * The row of --by, for tables without stacks: they have a row for each value of the label, where a

@@ -136,8 +136,8 @@ static void say_nothing_came(const struct session *s, struct closing *c)
 			     str_cstr(&names));
 	else if (o->cmd && c->m->collect.foreign)
 		closing_line(c, LOG_WARN,
-			     "no samples: what '%s' ran is another user's; `sudo %s record` shows "
-			     "it too",
+			     "no samples: the processes that '%s' started belong to another user; "
+			     "`sudo %s record` shows them too",
 			     o->cmd[0], self_under_sudo());
 	else if (o->cmd)
 		closing_line(

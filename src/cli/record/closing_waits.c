@@ -131,8 +131,8 @@ static void add_ready(const struct session *s, struct closing *c)
 	add_throttled(s, c);
 	if (stolen)
 		closing_note(c, summary_percent(stolen, stolen + ran) > MATTERS_PERCENT,
-			     "for %.2f s threads had a CPU that the machine's host, or an "
-			     "interrupt, used",
+			     "for %.2f s threads had a CPU, but the machine's host or an interrupt "
+			     "used it",
 			     stolen);
 }
 

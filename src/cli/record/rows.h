@@ -71,8 +71,8 @@
 	 .set = value_budget,                                                                      \
 	 .field = RECORD_FIELD(session.wait_budget_ppm),                                           \
 	 .initial = "1",                                                                           \
-	 .help = "how much of one CPU's time stacks of waits may take, from 0.1 to 100; if all "   \
-		 "would take more, they are taken by chance"}
+	 .help = "percentage of one CPU's time for taking stacks of waits, from 0.1 to 100; if "   \
+		 "all waits would need more, waits are chosen at random"}
 
 #define RECORD_ROW_IDLE_AT                                                                         \
 	{.name = "idle-at",                                                                        \
@@ -139,8 +139,8 @@
 	{.name = "interpreter-frames",                                                             \
 	 .set = value_flag,                                                                        \
 	 .field = RECORD_FIELD(session.interpreter_frames),                                        \
-	 .help = "with --native=full: show the interpreter's own machinery too, and what `import " \
-		 "NAME' stands for"},                                                              \
+	 .help = "with --native=full: show the interpreter's own functions too, and the frames "   \
+		 "that `import NAME` replaces"},                                                   \
 	{.name = "native-lines",                                                                   \
 	 .set = value_flag,                                                                        \
 	 .field = RECORD_FIELD(session.native_lines),                                              \

@@ -54,7 +54,8 @@ static void add_ns(struct str *out, int64_t ns, bool md)
 static void add_head(const struct gil_pairs *g, bool md, struct str *out)
 {
 	str_add(out, md ? "\n| waited for the GIL"
-			: "\n  waited for the GIL while it was held by, in columns\n");
+			: "\n  threads (rows) that waited for the GIL while other threads "
+			  "(columns) held it\n");
 	if (!md)
 		cells_add(out, "", NAME_COLUMNS + 2, false, true);
 	for (size_t column = 1; column <= g->columns.n; column++) {

@@ -85,8 +85,8 @@ static const struct option_row rows[] = {
 	{.name = "tree",
 	 .set = value_flag,
 	 .field = FIELD(style.tree),
-	 .help = "the heaviest paths too, as a tree; a function's only call is marked instead of "
-		 "indented, and library frames that only pass a call on are one row"},
+	 .help = "also the call paths that cost most, as a tree; the only call of a function is "
+		 "marked, not indented; library functions that only call the next one share a row"},
 	{.name = "per-process",
 	 .set = value_flag,
 	 .field = FIELD(style.per_process),

@@ -126,8 +126,9 @@ static const struct option_row rows[] = {
 	{.name = "wall",
 	 .set = value_flag,
 	 .field = RECORD_FIELD(session.wall),
-	 .help = "the whole time of threads, by what they do: -e cpu-clock -e wait; who keeps "
-		 "whom from the GIL; with --threads what each thread waits for now"},
+	 .help = "show all time of threads, running and waiting (-e cpu-clock -e wait), and which "
+		 "threads wait for which holder of the GIL; with --threads also what each thread "
+		 "waits for now"},
 
 	RECORD_ROWS_NATIVE,
 

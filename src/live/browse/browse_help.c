@@ -4,14 +4,14 @@
 
 const struct browse_help browse_help[] = {
 	{"Tab  l m t P", "next table; or the table of lines, modules, threads, processes"},
-	{"Up Down PgUp", "choose a row; Home: stay at the top row again"},
+	{"Up Down PgUp", "choose a row; Home: back to the top row, and stay there"},
 	{"Enter", "show the callers of the row as a tree; Tab there: what it calls"},
 	{"f", "show the row as a flame graph; Enter zooms in, Backspace out"},
 	{"Esc", "back to the table"},
 	{"s S  1-9  I", "sort by the next, previous, N-th column; reverse the order"},
 	{"/  c", "show only rows that contain a text; show all rows again"},
 	{"z", "show only the row's thread, process or label; z again: show all"},
-	{"n  K", "show or hide native frames, kernel frames; callers get their time"},
+	{"n  K", "show or hide native, kernel frames; hidden time goes to callers"},
 	{"e", "show the value of the next event, if several are recorded"},
 	{"p Space", "pause; samples taken meanwhile are in the next interval"},
 	{"r", "reset: count from now on"},
