@@ -171,7 +171,7 @@ _Static_assert(__builtin_offsetof(struct py_layout, reserved) + 2 * sizeof(__u16
 
 /*
  * Sets .code_block so that one read, from that offset on, gets all fields of a code object that its
- * check and its name need.
+ * name and its check (check.h) need.
  */
 static inline void py_layout_set_block(struct py_layout *l)
 {

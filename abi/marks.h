@@ -87,7 +87,10 @@
 	X(CROWDED, INCOMPLETE, "too many new processes to look at",                                \
 	  "So many processes began that krait counts the samples of this one without its stacks.")
 
-/* Marks and closing lines show these words before the words of a native outcome. */
+/*
+ * These words come before the words of a NATIVE_OUTCOMES entry, in marks and in the lines that a
+ * recording prints at its end.
+ */
 #define NATIVE_WORDS_OF "native stack: "
 
 /*

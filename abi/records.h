@@ -69,7 +69,7 @@ struct rec_sample {
 	__u8 native;	 /* enum native_outcome: how the native unwinding ended */
 	__u32 tid;
 	__u64 time_ns;
-	__u64 stack; /* the stack's wire id; 0: the stack has no frames */
+	__u64 stack; /* the stack's id, a hash over its frames; 0: the stack has no frames */
 	struct proc_key proc;
 	/* how much of the event the sample stands for, in units of the event: ns for clocks */
 	__u64 weight;
@@ -122,10 +122,10 @@ struct wait_on {
  * ready to run doesn't count.
  *
  * Where there are too many waits, the stacks of only some are taken, chosen at random. .times
- * divided by WAIT_ONE says for how many waits at the same site this wait counts: 1 divided by the
- * chance with which its stack was taken. Waits whose stacks weren't taken have no record.
- * .others_ns is the time of such waits since the thread's last record, .gil_others_ns the part of
- * that time that was for the GIL. If .times is 0, the record has only .others_ns and
+ * divided by WAIT_ONE says for how many waits at the same site (struct wait_site) this wait counts:
+ * 1 divided by the chance with which its stack was taken. Waits whose stacks weren't taken have no
+ * record. .others_ns is the time of such waits since the thread's last record, .gil_others_ns the
+ * part of that time that was for the GIL. If .times is 0, the record has only .others_ns and
  * .gil_others_ns, and no wait.
  */
 struct rec_wait {
@@ -138,7 +138,7 @@ struct rec_wait {
 	__u64 gil_ns;
 	__u64 others_ns, gil_others_ns;
 	__u32 times;
-	__u32 cost_ns; /* how long taking the stack took, by which the wait may be longer */
+	__u32 cost_ns; /* how long it took to take the stack, which may have made the wait longer */
 	__u64 arg[2];  /* the first two arguments of the system call */
 	__s32 call;    /* number of the system call in which the thread waits; -1: none */
 	__u16 state;   /* state of the task, TASK_* of the kernel */
@@ -416,8 +416,8 @@ struct proc_entry {
 	__u8 new;     /* != 0: the process began, or called exec, after sampling had begun */
 	__u8 reserved[5];
 	/*
-	 * != 0: .space is an ancestor's slot, and holds only if its mappings were read before this
-	 * time; 0: .space is the process's own
+	 * != 0: .space is an ancestor's slot, and holds only if the mappings in that slot were read
+	 * before this time; 0: .space is the process's own slot
 	 */
 	__u64 space_before_ns;
 	struct py_where where;
@@ -464,7 +464,7 @@ struct exe_entry {
 /* how many entries of libpython's dynamic section lib_check covers */
 #define ABI_DYNAMIC_ENTRIES 16
 
-/* Map `counters`, one set per CPU: X(NAME, words for closing lines and -v). */
+/* Map `counters`, one set per CPU: X(NAME, words for -v and for the end of a recording). */
 #define BPF_COUNTERS(X)                                                                            \
 	X(SAMPLES, "samples taken")                                                                \
 	X(RING_FULL, "records lost because the ring was full")                                     \

@@ -13,8 +13,8 @@
 #define TASK_NO_ID 0xffffffffu /* the kernel's invalid uid and gid */
 
 /*
- * Map `polled`: host tid -> the only descriptor for which the thread waits in poll(). A kernel
- * program can't read another thread's argument of poll(), so user space reads it.
+ * Map `polled`: tid in the first PID namespace -> the only descriptor for which the thread waits in
+ * poll(). A kernel program can't read another thread's argument of poll(), so user space reads it.
  */
 struct task_polled {
 	/*

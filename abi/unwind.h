@@ -158,8 +158,8 @@ struct space_chunk {
 /*
  * Map `spaces`: what a process has mapped. The kernel program counts in .unmaps how often something
  * executable was unmapped. The mappings that user space read are up to date as long as .unmaps
- * equals .at_unmaps. A forked process uses its parent's slot as long as the mappings in it were
- * read before the fork.
+ * equals .at_unmaps. A forked process uses its parent's slot of this map as long as the mappings in
+ * it were read before the fork.
  */
 struct unwind_space {
 	__u64 unmaps, at_unmaps;

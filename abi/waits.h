@@ -79,15 +79,15 @@ struct wait_entry {
 	/* how long the thread was away from the CPU in its last wait, by the scheduler's clock */
 	__u64 away_ns;
 	/*
-	 * Values at the moment when the thread's rec_account begins: .begin_ns is clock_ns - cpu_ns
-	 * - delay_ns - stolen_ns, .delay_begin_ns is delay_ns.
+	 * Values at the moment from which on the thread's account (struct rec_account) counts:
+	 * .begin_ns is clock_ns - cpu_ns - delay_ns - stolen_ns, .delay_begin_ns is delay_ns.
 	 */
 	__u64 begin_ns, delay_begin_ns;
 	__u64 waited_ns; /* sum of the thread's waits since its rec_account began */
 	__u64 stolen_ns; /* sum of rec_sample.stolen_ns since the thread's rec_account began */
 	/*
-	 * how much time had been stolen from the thread's CPU when the thread got that CPU; see
-	 * .has_cpu
+	 * how much time had been stolen from the thread's CPU when the thread got that CPU; known
+	 * only if .has_cpu is set
 	 */
 	__u64 aside_ns;
 	/*
@@ -100,7 +100,7 @@ struct wait_entry {
 	 */
 	__u64 switches;
 	__u32 times; /* rec_wait.times of the last wait; 0: the stack of that wait wasn't taken */
-	__u32 site;  /* index in .sites of the last wait */
+	__u32 site;  /* index in .sites of the last wait's site */
 	__u8 phase;  /* enum wait_phase */
 	/*
 	 * != 0: krait saw the thread for the first time within execve(), and the thread may have
