@@ -32,8 +32,8 @@ struct {
 } absent_quotas SEC(".maps");
 
 /*
- * Is the sample incomplete because memory was absent? Not every failed read matters: some reads
- * follow pointers that are out of date, or go past the end of a mapping.
+ * Is the sample incomplete because memory was absent (not resident)? Not every failed read matters:
+ * some reads follow pointers that are out of date, or go past the end of a mapping.
  */
 walk_inline bool lacks(const struct rec_sample *rec, const struct walk *w)
 {

@@ -85,8 +85,8 @@ walk_inline __u32 exit_status_of(struct task_struct *task)
 }
 
 /*
- * Returns the extent that the state of process w->proc allows. Sets w->outcome to the reason why
- * the stack lacks frames.
+ * Returns which parts of the stack are to be taken (enum extent), as far as the state of process
+ * w->proc allows. Sets w->outcome to the reason why the stack lacks frames.
  */
 walk_inline enum extent extent_of(struct walk *w, const struct proc_entry *p)
 {
@@ -357,9 +357,9 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 		return false;
 	count(COUNT_SAMPLES);
 	/*
-	 * This call of in_epoch() reads sent_epoch for the stack's id. send_code() reads sent_epoch
-	 * later for each code object. So the stack's epoch is never later than the epochs of its
-	 * code objects.
+	 * sent_epoch changes whenever everything is to be sent again. This call of in_epoch() makes
+	 * it part of the stack's id. send_code() reads it later, for each code object. So the
+	 * stack's epoch is never later than the epochs of its code objects.
 	 */
 	if (w->hash)
 		w->hash = in_epoch(w->hash);
@@ -379,8 +379,8 @@ walk_inline void measure(__u64 ns)
 }
 
 /*
- * Adds up how long samples of each source took. During that time no other perf event can run a
- * program on this CPU, so samples of other events are lost.
+ * Adds up how long samples of each event of the recording took. During that time no other perf
+ * event can run a program on this CPU, so samples of other events are lost.
  */
 walk_inline void add_busy(__u32 source, __u64 ns)
 {

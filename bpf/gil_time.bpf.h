@@ -235,9 +235,9 @@ walk_global int note_gil(__u32 slot)
 #define SLEPT_NS 1000000000ull
 
 /*
- * Returns how long other threads waited for the thread of @e while it held the GIL and had no CPU,
- * and no record has said so yet. The caller puts the time into a record, so it isn't returned
- * again.
+ * Returns how long other threads waited for the GIL while the thread of @e held it and had no CPU.
+ * Only time that no record has yet counts. The caller puts the time into a record, so a later call
+ * doesn't return it again.
  */
 walk_inline __u64 take_blame(struct wait_entry *e)
 {

@@ -24,7 +24,10 @@ const volatile bool
 /* whether the programs measure how long samples take (longest_ns, long_samples) */
 const volatile bool measures;
 
-/* How many slots of walk state each CPU has. Maps with walk state have as many entries. */
+/*
+ * How many slots each CPU has; a slot holds the state of one walk of a stack. Maps with such state
+ * have as many entries.
+ */
 const volatile __u32 n_slots = WALK_SLOTS;
 
 /* The recording's events. */
@@ -50,7 +53,7 @@ bool armed;
 __u64 longest_ns, long_samples;
 
 /*
- * The time that unwind_store_epoch() returned when user space last drained the rings, in seconds.
+ * The time that unwind_store_epoch() returned when user space last emptied the rings, in seconds.
  */
 __u32 unwind_epoch;
 

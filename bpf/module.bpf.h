@@ -20,7 +20,7 @@
 #define CHARS_NAME   0x5f5f656d616e5f5full /* __name__ */
 #define CHARS_FILE   0x5f5f656c69665f5full /* __file__ */
 
-/* Is the code object in the staging buffer, with its names, the top-level code of a module? */
+/* Is the code object whose record is in the staging buffer @s the top-level code of a module? */
 walk_inline bool is_body(const struct staging *s)
 {
 	const struct rec_code *rec = (const struct rec_code *)s->bytes;

@@ -13,7 +13,7 @@
 #include "sent.h"
 
 /*
- * Functions that each program with the walkers defines for itself; see the seam in state.bpf.h.
+ * Functions that each program with the walkers defines for itself; see "The seam" in state.bpf.h.
  * send_bytes() returns 0 if the ring accepted the record. code_seen(id) tells whether code_mark(id)
  * was called before, stack_seen(id) whether stack_mark(id) was.
  */

@@ -28,7 +28,7 @@ enum walk_slot { SLOT_PERF, SLOT_SWITCH, SLOT_TASK, WALK_SLOTS };
 
 /*
  * Adds 1 to counter @counter. Each program with the walkers defines this function for itself; see
- * the seam in state.bpf.h.
+ * "The seam" in state.bpf.h.
  */
 walk_inline void count(__u32 counter);
 

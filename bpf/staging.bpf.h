@@ -30,7 +30,7 @@ struct staging {
 
 /*
  * Returns the staging buffer of @slot. Each program with the walkers defines this function for
- * itself; see the seam in state.bpf.h.
+ * itself; see "The seam" in state.bpf.h.
  */
 walk_inline struct staging *walk_staging(__u32 slot);
 

@@ -178,7 +178,8 @@ struct walk {
 	 * a frame that this walk has passed; if the walk comes to it again, the chain is a circle
 	 */
 	__u64 mark;
-	__u64 hash;	 /* hash over the frames so far: in the end the stack's wire id */
+	/* hash over the frames so far: in the end the stack's id (rec_sample.stack) */
+	__u64 hash;
 	__u64 proc_hash; /* hash over .proc, with which .hash begins */
 	/* range of the target's addresses whose contents block[] has */
 	__u64 block_start, block_end;
@@ -187,11 +188,11 @@ struct walk {
 	__u64 began_ns; /* walk_clock() when this walk began */
 	/* when the BPF program began; only set if capture() measures how long samples take */
 	__u64 timed_ns;
-	/* for each kind of object: address of the NEAR_BYTES that block[] holds */
+	/* for each kind of object: address of the NEAR_BYTES bytes that block[] holds */
 	__u64 near[NEAR_MAX];
 	/*
-	 * for each kind of object: address of the NEAR_BYTES with the last object that wasn't in
-	 * block[]
+	 * for each kind of object: address of the NEAR_BYTES bytes with the last object that wasn't
+	 * in block[]
 	 */
 	__u64 met[NEAR_MAX];
 	__u64 made_hash;  /* hash over proc_hash, interp and codes_made */
@@ -272,7 +273,10 @@ struct walk {
 	 */
 	struct memo files[MEMO_FILES];
 	struct shim_memo shims[SHIM_MEMOS];
-	/* addresses of NEAR_BYTES that had several objects in an earlier sample */
+	/*
+	 * addresses of stretches of NEAR_BYTES bytes in which an earlier sample needed several
+	 * objects
+	 */
 	__u64 shared[SHARED_PLACES];
 	/*
 	 * By code object: indices of the latest frames in walk_out whose code objects were proved,
@@ -283,12 +287,15 @@ struct walk {
 	__u64 sent[SENT_STACKS]; /* ids of stacks that were sent, by the ids' low bits */
 	struct proof proofs[PROOF_SETS * PROOF_WAYS];
 	/*
-	 * Up to a page of the data stack, or the bytes that .near says. Frames and objects that are
-	 * read alone go to LONE_FRAME and LONE_OBJECT.
+	 * Up to a page of the data stack, or copies of the memory at the addresses in .near. Frames
+	 * and objects that are read alone go to LONE_FRAME and LONE_OBJECT.
 	 */
 	__u8 block[2 * BLOCK_BYTES];
 	__u8 block_slack[SLACK];
-	/* bytes of a thread state, a function, or a code object that is sent; .text is the slack */
+	/*
+	 * bytes of a thread state, a function, or a code object that is sent; .text also serves as
+	 * the spare bytes (SLACK) behind .object
+	 */
 	__u8 object[OBJECT_ROOM];
 	__u8 text[TEXT_BYTES];
 	__u8 text_slack[SLACK];

@@ -36,8 +36,8 @@ walk_inline void tell_before(struct wait_entry *e, __u32 tid, __u64 now)
 }
 
 /*
- * Ends the account of the current thread, number @tid, at @now, and sends what of the account
- * hasn't been sent yet. @e is the thread's entry.
+ * Ends the account (struct rec_account) of the current thread, number @tid, at @now, and sends what
+ * of the account hasn't been sent yet. @e is the thread's entry.
  */
 walk_inline void end_now(struct wait_entry *e, const struct task_struct *task, __u32 tid, __u64 now)
 {
@@ -47,8 +47,9 @@ walk_inline void end_now(struct wait_entry *e, const struct task_struct *task, _
 }
 
 /*
- * Ends entry @e of the current thread, whose number was @tid and has changed. The thread got its
- * entry @later when it first left its CPU with the new number. @e ends at that moment.
+ * Ends entry @e (of map `waits`) of the current thread, whose number was @tid and has changed. The
+ * thread got its entry @later when it first left its CPU with the new number. @e ends at that
+ * moment.
  */
 walk_inline void end_until(struct wait_entry *e, const struct wait_entry *later, __u32 tid)
 {

@@ -272,7 +272,7 @@ walk_global int end_earlier(__u32 tid)
 	return 0;
 }
 
-/* The entry with which a thread begins that hasn't waited yet. */
+/* The value that a thread's entry in map `waits` has before the thread has waited. */
 static const struct wait_entry no_wait = {.call = CALL_RESTART, .wait.call = -1};
 
 /*
@@ -315,8 +315,9 @@ walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits
 
 /*
  * Called if thread @tid, the current one, begins a wait whose stack couldn't be taken. The wait's
- * time goes to the thread's next stack, or to its last one. If the process isn't recorded, sends
- * what the entry has if it was recorded until now, deletes the thread's entry and returns 1.
+ * time goes to the thread's next stack, or to its last one. If the process isn't recorded, deletes
+ * the thread's entry and returns 1. If the process was recorded until now, sends what the entry has
+ * before deleting it.
  */
 walk_global int lose_stack(__u32 tid)
 {

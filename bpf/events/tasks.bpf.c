@@ -28,7 +28,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, TASK_MAX_POLLED);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, __u32); /* the key is the host tid */
+	__type(key, __u32); /* the key is the tid in the first PID namespace */
 	__type(value, struct task_polled);
 } polled SEC(".maps");
 

@@ -22,8 +22,8 @@ walk_inline void end_unseen(struct wait_entry *e, __u64 away_ns, __u64 ran_ns, _
 }
 
 /*
- * Called if krait didn't see thread @task, whose entry is @e, get its CPU. Computes how long the
- * thread was away from how long it has run since.
+ * Called if krait didn't see thread @task, whose entry is @e, get its CPU. The time that the thread
+ * had no CPU is computed as the time since it left its CPU, minus the time that it has run since.
  */
 walk_inline void came_unseen(struct wait_entry *e, const struct task_struct *task, __u64 now)
 {

@@ -39,7 +39,7 @@ struct native {
 	 * .found_pc
 	 */
 	__u32 found, found_into;
-	__u32 epoch; /* value of unwind_epoch when the sample began; not 0 */
+	__u32 epoch; /* value of unwind_epoch, a time in seconds, when the sample began; not 0 */
 	__u32 n;
 	/*
 	 * index of the next group of Python frames (all frames that one C evaluation loop runs) for
@@ -69,7 +69,9 @@ struct native_out {
 	__u64 pc[ABI_MAX_KERNEL + 1 + ABI_MAX_NATIVE];
 };
 
-/* Functions that each program with the walkers defines for itself; see the seam in state.bpf.h. */
+/*
+ * Functions that each program with the walkers defines for itself; see "The seam" in state.bpf.h.
+ */
 walk_inline struct native *native_state(__u32 slot);
 walk_inline struct native_out *native_out(__u32 slot);
 walk_inline struct unwind_table *unwind_table_at(__u32 number);

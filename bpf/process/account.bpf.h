@@ -32,8 +32,8 @@ walk_inline const struct proc_entry *entry_with_state(__u32 tgid, __u8 *state)
 }
 
 /*
- * Is it known that process image @key isn't recorded? The entry in `procs` doesn't tell if it is of
- * the process's image before execve(), or of an earlier process with the same number.
+ * Is it known that process image @key isn't recorded? If the entry in `procs` is that of the
+ * process before execve(), or of an earlier process with the same number, the answer is no.
  */
 walk_inline bool is_unwanted(const struct proc_key *key)
 {
@@ -109,8 +109,8 @@ walk_inline __u64 clock_of(const struct task_struct *task, __u64 stolen, __u64 n
 }
 
 /*
- * Brings the account of @e up to date: its thread leaves the CPU, of which @stolen was stolen so
- * far (stolen_of()).
+ * Brings the account of @e up to date when its thread leaves the CPU. @stolen: how much time has
+ * been stolen from that CPU so far (stolen_of()).
  */
 walk_inline void settle_account(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
 				__u64 now)
@@ -160,8 +160,8 @@ walk_inline bool is_entry_of(const struct wait_entry *e, const struct task_struc
 }
 
 /*
- * Begins the account of a thread that leaves its CPU. @stolen: how much time has been stolen from
- * that CPU so far (stolen_of()).
+ * Begins the account (struct rec_account) of a thread that leaves its CPU. @stolen: how much time
+ * has been stolen from that CPU so far (stolen_of()).
  */
 walk_inline void begin_account(struct wait_entry *e, const struct task_struct *task, __u64 stolen,
 			       __u64 now)

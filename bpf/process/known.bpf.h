@@ -31,7 +31,7 @@ walk_inline void count_met(__u32 tid, __s32 n)
 	__sync_fetch_and_add(&threads_met[bounded(tid, THREADS_MET)], n);
 }
 
-/* May the thread have an entry in map `waits`? */
+/* Can thread @tid have an entry in map `waits`? If the answer is no, it certainly has none. */
 walk_inline bool may_be_met(__u32 tid)
 {
 	return threads_met[bounded(tid, THREADS_MET)];
@@ -53,7 +53,9 @@ walk_inline void delete_met(__u32 tid)
 		count_met(tid, -1);
 }
 
-/* Returns one word made of the time when a process began and of the epoch. */
+/*
+ * Returns one word made of the time when a process began and of @epoch, a value of strangers_epoch.
+ */
 walk_inline __u64 since_epoch(__u64 start_ns, __u32 epoch)
 {
 	return start_ns ^ (__u64)epoch << 40;
@@ -91,7 +93,10 @@ walk_inline void note_stranger(const struct proc_key *key, __u32 tgid, __u32 epo
 	s[1] = image_id(tgid, key->exec_id);
 }
 
-/* Forgets the noted images, because a process that wasn't wanted may be wanted from now on. */
+/*
+ * Forgets which process images aren't recorded, because a process that wasn't wanted may be wanted
+ * from now on.
+ */
 walk_inline void forget_strangers(void)
 {
 	__sync_fetch_and_add(&strangers_epoch, 1);

@@ -16,13 +16,16 @@
 
 #define MAX_ANCESTORS 16
 /*
- * how long after the first question about a process the second is asked; each time after that is
- * twice as long
+ * The time between the first question to user space about a process and the second. The time before
+ * each further question is twice the time before the last one.
  */
 #define ASK_FIRST_NS  1000000ull
 #define ASK_SHIFT_MAX 10 /* how many times the time between questions is doubled: up to a second */
 
-/* Scratch memory, one struct per slot, for what is too large for the 512-byte BPF stack. */
+/*
+ * Scratch memory, one struct per slot (enum walk_slot), for what is too large for the 512-byte BPF
+ * stack.
+ */
 struct meeting {
 	struct proc_entry entry;
 	struct rec_proc rec;

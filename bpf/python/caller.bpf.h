@@ -203,8 +203,9 @@ walk_inline bool resumed_by(const struct py_layout *l, __u64 frame, __u64 *by)
 
 /*
  * Returns when the generator w->resumed was resumed. ABOVE: after the nearest frame was pushed, by
- * that frame or by a generator that it had resumed, so w->resumed is the new frame's caller.
- * NOT_ABOVE: the generator was resumed before the nearest frame was pushed, or no generator runs.
+ * that frame or by a generator that it had resumed, so w->resumed is the caller of the innermost
+ * frame. NOT_ABOVE: the generator was resumed before the nearest frame was pushed, or no generator
+ * runs.
  */
 enum above { NOT_ABOVE, ABOVE, NOT_KNOWN };
 
@@ -223,8 +224,8 @@ walk_global int resumed_is_above(__u32 slot)
 }
 
 /*
- * Can @frame be a caller of the new frame? The callers between the two frames were accepted before.
- * @stacked: @frame lies in the data stack.
+ * Can @frame be a caller of the innermost frame, which hasn't run an instruction yet? The callers
+ * between the two frames were accepted before. @stacked: @frame lies in the data stack.
  */
 walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 {
@@ -240,7 +241,10 @@ walk_inline bool is_caller(struct walk *w, __u64 frame, bool stacked)
 	return true;
 }
 
-/* Returns the caller of the innermost, new frame; 0: the caller isn't found. */
+/*
+ * Returns the caller of the innermost frame, which hasn't run an instruction yet; 0: the caller
+ * isn't found.
+ */
 walk_inline __u64 find_caller(struct walk *w)
 {
 	int above = resumed_is_above(w->slot);
@@ -249,8 +253,8 @@ walk_inline __u64 find_caller(struct walk *w)
 }
 
 /*
- * Can the chain of frames end here? Only if the innermost frame, which is new, has no caller in the
- * data stack.
+ * Can the chain of frames end here? Only if the innermost frame, which hasn't run an instruction
+ * yet, has no caller in the data stack.
  */
 walk_inline bool is_first(struct walk *w)
 {

@@ -9,7 +9,10 @@
 
 #include "python/near.bpf.h"
 
-/* how many bytes are read from layout.code_block on; they have all fields that the check needs */
+/*
+ * how many bytes of a code object are read, from layout.code_block on: all fields that its check
+ * (check.h) needs
+ */
 #define CODE_BLOCK_BYTES 96
 /* how many bytes of a line table or file name are read together with its head */
 #define SHORT_BYTES 176
@@ -229,10 +232,10 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /*
- * Computes the check from a code object's contents, into w->acc. @at: where offset 0 of the code
- * object would be in w->block. This is a global function. If it were inlined, it would be verified
- * for each frame of a group and each path that leads to it. That would take 54,000 of 170,000
- * instructions and half of the time.
+ * Computes the check (check.h), which identifies a code object, from the code object's contents,
+ * into w->acc. @at: where offset 0 of the code object would be in w->block. This is a global
+ * function. If it were inlined, it would be verified for each frame of a group and each path that
+ * leads to it. That would take 54,000 of 170,000 instructions and half of the time.
  */
 walk_global int check_contents(__u32 slot, __u64 at)
 {
@@ -253,10 +256,10 @@ walk_global int check_contents(__u32 slot, __u64 at)
 }
 
 /*
- * Has this sample spent so much time on checks (check.h) that it computes no more of them? After
- * PROVE_NS, PROVE_LATE more checks are still computed, unless HASH_LEAST bytes have been hashed. In
- * a deep recursion, only the few outermost functions have no check by then, because a walk comes to
- * them last.
+ * Has this sample spent so much time on the checks of code objects (check.h) that it computes no
+ * more of them? After PROVE_NS, PROVE_LATE more checks are still computed, unless HASH_LEAST bytes
+ * have been hashed. In a deep recursion, only the few outermost functions have no check by then,
+ * because a walk comes to them last.
  */
 walk_inline bool is_late(struct walk *w)
 {
@@ -264,7 +267,10 @@ walk_inline bool is_late(struct walk *w)
 	       (w->hashed >= HASH_LEAST || ++w->proved_late > PROVE_LATE);
 }
 
-/* Computes the check of the code object at @code; false: the code object isn't readable. */
+/*
+ * Computes the check of the code object at @code, a value that identifies it (check.h). False: the
+ * code object isn't readable.
+ */
 walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
 {
 	__s64 block =
@@ -294,8 +300,8 @@ walk_inline bool compute_check(struct walk *w, const struct py_layout *l, __u64 
 }
 
 /*
- * Sets w->acc to the check of the code object at @code, unless earlier checks of this sample took
- * too long. Returns -1 if the code object isn't readable, or if there is no time.
+ * Sets w->acc to the check (check.h) of the code object at @code, unless the earlier checks of this
+ * sample took too long. Returns -1 if the code object isn't readable, or if there is no time.
  */
 walk_global int prove_late(__u32 slot, __u64 code)
 {
@@ -317,7 +323,10 @@ walk_global int prove_late(__u32 slot, __u64 code)
 	return done ? 0 : -1;
 }
 
-/* Computes the check of the code object at @code. False: check_outcome() says why. */
+/*
+ * Computes the check of the code object at @code, a value that identifies it (check.h). If this
+ * fails, returns false, and check_outcome() says why.
+ */
 walk_inline bool prove(struct walk *w, const struct py_layout *l, __u64 code, __u64 *check)
 {
 	if (w->n < PROVE_LEAST && w->hashed < HASH_LEAST)
@@ -332,8 +341,8 @@ walk_inline bool prove(struct walk *w, const struct py_layout *l, __u64 code, __
  * 3.12+: reads how many code objects the process has made, before the sample looks at any. As long
  * as that number stays the same, an address where a live code object was found still has the same
  * code object (docs/decisions/0002). The number isn't used if the process ever had a second
- * interpreter. Nor is it for a thread state of another libpython's interpreter: two libpythons that
- * are loaded apart may have the same pthread key.
+ * interpreter. It isn't used either if the thread state may belong to another libpython's
+ * interpreter: two libpythons in one process may have the same pthread key.
  */
 walk_inline void count_codes(struct walk *w)
 {
@@ -412,9 +421,10 @@ walk_inline __u32 *seen_of(struct walk *w, __u64 code)
 
 /*
  * If a frame of this sample, whose index is in @seen, has the code object at @code, sets *@check to
- * that frame's check. Without this, a deep recursion of a function with a long line table would
- * take tens of milliseconds. In @seen, indices of this sample come before indices of earlier
- * samples. So only the first index that leads to @code has to be looked at.
+ * the check (check.h) that was computed for that frame. Without this, a deep recursion of a
+ * function with a long line table would take tens of milliseconds. In @seen, indices of this sample
+ * come before indices of earlier samples. So only the first index that leads to @code has to be
+ * looked at.
  */
 walk_inline bool find_seen(const struct walk *w, const struct walk_out *out, __u32 seen, __u64 code,
 			   __u64 *check)
@@ -432,15 +442,15 @@ walk_inline bool find_seen(const struct walk *w, const struct walk_out *out, __u
 }
 
 /*
- * Sets *@check to the check of the code object at @code, the code of function @func, which the next
- * frame that is added to @out runs. The check is computed once per sample, or not at all if
- * w->proofs has it from an earlier sample. False: check_outcome() says why.
+ * Sets *@check to the check (check.h) of the code object at @code, the code of function @func,
+ * which the next frame that is added to @out runs. The check is computed once per sample, or not at
+ * all if w->proofs has it from an earlier sample. False: check_outcome() says why.
  */
 walk_inline bool load_check(struct walk *w, const struct walk_out *out, const struct py_layout *l,
 			    __u64 func, __u64 code, __u64 *check)
 {
 	bool counted = w->codes_made;
-	__u32 *seen = w->seen; /* any place, as only frames that aren't counted use it */
+	__u32 *seen = w->seen; /* this value is never used: it is replaced before each use */
 
 	if (!counted) {
 		seen = seen_of(w, code);

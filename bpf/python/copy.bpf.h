@@ -25,8 +25,8 @@
 /* how many entries of the array are tried if the instruction isn't in the frame's own copy */
 #define COPIES_TRIED 15
 /*
- * is_in_main() knows without a read that an instruction in the first bytes of the main copy, up to
- * this many, is in that copy
+ * An instruction within this many bytes from the beginning of the main copy is in that copy;
+ * is_in_main() needs no read to know that.
  */
 #define MAIN_BYTES 4096
 /* no code object can have more instructions than this, so a larger number was misread */

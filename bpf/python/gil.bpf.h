@@ -106,7 +106,7 @@ walk_inline bool is_waiting_call(const struct futex_call *f)
 	return f->op >= 0 && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET);
 }
 
-/* Returns the state of a thread that doesn't hold the GIL. */
+/* Returns the enum gil_state of a thread that doesn't hold the GIL. */
 walk_inline __u8 without_gil(const struct walk *w, const struct py_layout *l,
 			     const struct gil_place *g, const struct futex_call *f)
 {

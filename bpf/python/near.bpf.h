@@ -19,7 +19,7 @@
 #define OBJECT_SLACK 256
 #define NOWHERE	     (1ull << 63) /* an address that isn't in user space */
 
-/* Returns the entry of w->shared for the NEAR_BYTES at @start. */
+/* Returns the entry of w->shared for the stretch of NEAR_BYTES bytes that begins at @start. */
 walk_inline __u64 *shared_place(struct walk *w, __u64 start)
 {
 	return &w->shared[bounded(check_mix(0, start) >> 56, SHARED_PLACES)];
@@ -46,7 +46,9 @@ walk_inline void forget_near(struct walk *w, const struct py_layout *l)
 	}
 }
 
-/* Reads the NEAR_BYTES at @start, if an earlier sample needed more than one object in them. */
+/*
+ * Reads NEAR_BYTES bytes from @start on, if an earlier sample needed more than one object in them.
+ */
 walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 {
 	bool second = w->met[kind] == start;

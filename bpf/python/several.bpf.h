@@ -14,7 +14,7 @@
 
 /*
  * Returns the interpreters of process @tgid. Each program with the walkers defines this function
- * for itself; see the seam in state.bpf.h. NULL: process @tgid has a single interpreter.
+ * for itself; see "The seam" in state.bpf.h. NULL: process @tgid has a single interpreter.
  */
 walk_inline const struct proc_several *walk_several(__u32 tgid);
 

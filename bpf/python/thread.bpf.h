@@ -420,10 +420,10 @@ struct runtime_life {
 };
 
 /*
- * Says why a thread has no Python. The interpreter's own flags show whether the interpreter starts,
- * ends, or does neither. A program that only embeds an interpreter may run for long before it
- * starts the interpreter. So its interpreter counts as starting only after the initialization has
- * begun.
+ * Returns the enum walk_outcome that says why a thread runs no Python code. The interpreter's own
+ * flags show whether the interpreter starts, ends, or does neither. A program that only embeds an
+ * interpreter may run for long before it starts the interpreter. So its interpreter counts as
+ * starting only after the initialization has begun.
  */
 walk_inline __u8 without_python(const struct walk *w, const struct py_layout *l)
 {
