@@ -46,8 +46,8 @@ struct py_code {
 	uint8_t missing;
 	bool internal; /* CPython uses the code itself, as a helper, so it isn't shown to users */
 	/*
-	 * the struct's owner uses this: the latest round (codes_next_round()) in which a record of
-	 * this code object came
+	 * the struct's owner uses this: when the latest record of this code object came, as a
+	 * number that codes_next_round() counts up
 	 */
 	uint32_t round;
 	/* the struct's owner uses this: a number that no other code object has, or ever had */
@@ -138,7 +138,7 @@ struct py_body {
 	uint64_t globals;
 };
 
-/* for how many code objects one request to the child that reads finds the modules */
+/* how many code objects at most one request to the child process that reads memory is about */
 #define PY_BODIES 16
 
 /*
@@ -171,18 +171,19 @@ _must_use_ int py_code_set_text(struct py_code *code, enum code_text which, cons
 				size_t bytes);
 
 /*
- * Reads the missing texts from the live process @pid (krait's PID namespace). Computes the check of
- * the object at code->addr before and after, and compares it with code->check. 0: nothing is
- * missing any more; -ESTALE: there is another object; -EFAULT: memory can't be read now; -ESRCH,
- * -EPERM. On failure the known texts stay as they are.
+ * Reads the missing texts from the live process @pid (krait's PID namespace). Computes the check
+ * (abi/check.h) of the object at code->addr before and after, and compares it with code->check. 0:
+ * nothing is missing any more; -ESTALE: there is another object; -EFAULT: memory can't be read now;
+ * -ESRCH, -EPERM. On failure the known texts stay as they are.
  */
 _must_use_ int py_code_fill_from_process(struct py_code *code, pid_t pid,
 					 const struct py_layout *layout);
 
 /*
- * Reads a whole code object from the live process, if no record of it came. @check: the check of
- * the frame that ran it, or 0 to take the object that is at @addr now (krait computes its check).
- * 0: *ret is to be freed; -ESTALE, -EFAULT, -ESRCH, -EPERM, -ENOMEM.
+ * Reads a whole code object from the live process, if no record of it came. @check: the check
+ * (abi/check.h) of the code object in the frame that ran it, or 0 to take the object that is at
+ * @addr now (krait computes its check). 0: *ret is to be freed; -ESTALE, -EFAULT, -ESRCH, -EPERM,
+ * -ENOMEM.
  */
 _must_use_ int py_code_from_process(pid_t pid, const struct py_layout *layout, uint64_t addr,
 				    uint64_t check, struct py_code **ret);
@@ -194,8 +195,8 @@ _must_use_ int py_code_from_process(pid_t pid, const struct py_layout *layout, u
 bool py_code_is_internal(const struct py_code *code);
 
 /*
- * Does the object at code->addr still have the check code->check, and is it not freed? 0, -ESTALE,
- * -errno.
+ * Does the object at code->addr still have the check (abi/check.h) code->check, and isn't it freed?
+ * 0, -ESTALE, -errno.
  */
 struct heap;
 _must_use_ int py_code_check_same(const struct py_code *code, struct heap *h);

@@ -69,10 +69,10 @@ static bool is_name_of(const char *file, const char *name)
 }
 
 /*
- * Checks that the module's name @name fits the code's file. It needn't if the code object still
- * exists. Only since 3.12 an equal check proves that: in older versions, if the same file is
- * imported under another name, the second module's body has an equal check, and may have the same
- * address.
+ * Checks that the module's name @name fits the code's file. The name needn't fit if the code object
+ * still exists. Only since 3.12 an equal check (abi/check.h) proves that it does: in older
+ * versions, if the same file is imported under another name, the second module's body has an equal
+ * check, and may have the same address.
  */
 static int check_name(const struct py_code *code, struct heap *h, const char *name)
 {
@@ -115,7 +115,10 @@ struct question {
 	} of[PY_BODIES];
 };
 
-/* What the child that reads answers: __name__ and __file__ of a module; "": the module has none. */
+/*
+ * The answer of the child process that reads memory: __name__ and __file__ of a module; "": the
+ * module has none.
+ */
 struct answer {
 	char name[MODULE_BYTES], file[PATH_MAX];
 	uint64_t cell; /* number of the notebook cell; 0: not known */
@@ -163,7 +166,7 @@ static void find_one(struct heap *h, uint64_t globals, const char *cell, struct 
 
 /*
  * Finds the modules of code objects. A reader_task (proc/read/reader.h), which runs in the child
- * that reads.
+ * process that reads memory.
  */
 static ssize_t find_all(pid_t pid, void *bytes, size_t most)
 {

@@ -61,8 +61,9 @@ static int expected_offset(struct image_ctx *c, uint64_t name)
 }
 
 /*
- * Compares the members that krait reads with the layout. False: a member has another offset in the
- * interpreter than in the layout. Adds the number of members with the same offset to *agree.
+ * Compares the offsets of the members that krait reads with those in the layout. False: a member
+ * has another offset in the interpreter than in the layout. Adds the number of members with the
+ * same offset to *agree.
  */
 static bool members_agree(struct image_ctx *c, uint64_t members, unsigned *agree)
 {

@@ -110,7 +110,10 @@ static int find_text(struct heap *h, const struct question *q, struct str *ret)
 	return lines ? add_lines(h, lines, ret) : -ENOENT;
 }
 
-/* Finds the source text. A reader_task (proc/read/reader.h), which runs in the child that reads. */
+/*
+ * Finds the source text. A reader_task (proc/read/reader.h), which runs in the child process that
+ * reads memory.
+ */
 static ssize_t find(pid_t pid, void *bytes, size_t most)
 {
 	_cleanup_free_ struct heap_pages *pages = heap_pages_new();

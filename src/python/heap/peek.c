@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads memory of a process with process_vm_readv(2), in a child; see peek.h. */
+/* Reads memory of a process with process_vm_readv(2), in a child process of krait; see peek.h. */
 #include "python/heap/peek.h"
 
 #include <errno.h>

@@ -21,7 +21,7 @@ struct resident {
 	size_t most;	   /* how many pages krait may ask for at most */
 };
 
-/* Reads the @bytes at @addr, so that they become resident. */
+/* Reads @bytes bytes from @addr on, so that they become resident. */
 void resident_range(struct resident *r, uint64_t addr, uint64_t bytes);
 
 /*

@@ -145,8 +145,8 @@ static int read_interpreters(struct reader *r)
 }
 
 /*
- * What the child that reads is asked. It answers with an array of struct packed, each followed by
- * its name.
+ * What the child process that reads memory is asked. It answers with an array of struct packed,
+ * each followed by its name.
  */
 struct question {
 	struct py_layout layout;
@@ -218,8 +218,8 @@ static void end(struct reader *r)
 }
 
 /*
- * Reads the names of threads. A reader_task (proc/read/reader.h), which runs in the child that
- * reads.
+ * Reads the names of threads. A reader_task (proc/read/reader.h), which runs in the child process
+ * that reads memory.
  */
 static ssize_t read_names(pid_t pid, void *bytes, size_t most)
 {
@@ -240,7 +240,8 @@ static ssize_t read_names(pid_t pid, void *bytes, size_t most)
 }
 
 /*
- * Asks the child that reads for the names. 0; -ENOBUFS: the names don't fit into an answer; -errno.
+ * Asks the child process that reads memory for the names. 0; -ENOBUFS: the names don't fit into an
+ * answer; -errno.
  */
 static int ask_names(struct reader *r, pid_t pid)
 {

@@ -21,7 +21,10 @@
 #define STRINGS_3_6  OBJECTS_3_6, .str_ascii = 48, .str_compact = 72
 #define STRINGS_3_12 OBJECTS_3_6, .str_ascii = 40, .str_compact = 56
 
-/* The capabilities (PY_CAPABILITIES) of the versions: one macro for each row of the table. */
+/*
+ * The capabilities (PY_CAPABILITIES) of the versions: one macro for each row of the table of
+ * layouts.
+ */
 #define CAN_2_7                                                                                    \
 	(PY_CAN(OLD_CLASSES) | PY_CAN(PLAIN_INTS) | PY_CAN(OPEN_DICTS) | PY_CAN(LOCK_GIL) |        \
 	 PY_CAN(LISTED_STATES) | PY_CAN(LNOTAB) | PY_CAN(FRAME_A_LOOP) | PY_CAN(TRACE_REFS))
