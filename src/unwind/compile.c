@@ -31,7 +31,7 @@ struct function {
 };
 
 struct builder {
-	/* loadable segments of the file, to which the memory belongs */
+	/* borrowed: loadable segments of the file, or ranges of memory that have the code */
 	const struct elf_load *loads;
 	size_t n_loads;
 	struct cfi_section section;

@@ -7,7 +7,7 @@
 #include "elf/elf_sections.h"
 #include "unwind/prove/code_rows.h"
 
-#define LEAST_BYTES 16 /* a gap between two functions with fewer bytes is padding */
+#define LEAST_BYTES 16 /* a gap between two functions is padding if it has fewer bytes than this */
 /* the most bytes of a gap that are examined; MKL has a gap of 10 MiB */
 #define MOST_BYTES (64u << 20)
 #define MOST_TOTAL (128u << 20)

@@ -47,7 +47,10 @@ struct finder {
 	struct code_starts starts;
 	const key_range_vec *gaps;
 	key_vec called; /* offsets of called functions that still have to be analysed */
-	/* offsets of called functions that lie in a gap other than the one that is analysed */
+	/*
+	 * offsets of called functions that lie in another gap (code without call frame information)
+	 * than the one that is analysed
+	 */
 	key_vec elsewhere;
 	/* the file has a .symtab, so functions begin only at offsets in .starts */
 	bool named;
@@ -61,7 +64,8 @@ struct finder {
 
 /*
  * Is the stack at offset @key as it is at a function's start? It is if call frame information says
- * so, or if a function begins at @key, in another gap.
+ * so, or if a function begins at @key, in another gap (range of code without call frame
+ * information).
  */
 static bool is_start(void *ctx, uint32_t key)
 {
@@ -356,7 +360,10 @@ static int merge_functions(struct finder *s, struct unwind_rows *rows)
 	return 0;
 }
 
-/* Analyses the code in all @gaps. Functions begin at the offsets s->starts. */
+/*
+ * Analyses the code in all @gaps, the ranges without call frame information. Functions begin at the
+ * offsets s->starts.
+ */
 static int look_into_all(struct finder *s, const key_range_vec *gaps, struct unwind_rows *rows)
 {
 	int r = 0;

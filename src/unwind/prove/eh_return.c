@@ -148,8 +148,8 @@ static bool is_read(const struct look *l, int64_t off)
 /*
  * Makes the rule that holds during the last two calls. Such a rule is made only if @usual, the rule
  * before these calls, is that of a frame with rbp, and if libgcc's contexts have the expected
- * layout. The arguments of the hook show the layout, because they are read from the other frame's
- * context. Else *@ret is UNWIND_UNKNOWN.
+ * layout. The arguments of the last call, that of the debugger's hook, show the layout, because
+ * they are read from the other frame's context. Else *@ret is UNWIND_UNKNOWN.
  */
 static void kept_rule(const struct look *l, const struct unwind_rule *usual,
 		      struct unwind_rule *ret)
@@ -219,8 +219,8 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 		if (!fde)
 			continue;
 		/*
-		 * the function leaves for another frame in two places, so krait believes that of
-		 * neither place
+		 * krait corrects only one place where a function leaves for another frame; this
+		 * function has two, so all of it gets UNWIND_UNKNOWN
 		 */
 		if (last && last->start >= fde->start) {
 			*last = whole(fde);

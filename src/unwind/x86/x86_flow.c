@@ -211,8 +211,8 @@ static int analyze(struct flow *f)
 }
 
 /*
- * Reports that @insn, which ends at @end, calls another function or takes its address (a thread's
- * first function).
+ * Reports that @insn, which ends at @end, calls another function or takes its address (for example
+ * to pass it to a new thread).
  */
 static int tell_call(const struct flow *f, const struct x86_insn *insn, uint32_t end)
 {
