@@ -18,8 +18,8 @@
 int debuginfod_fetch(const uint8_t *id, size_t n)
 {
 	/*
-	 * whether krait has told the user that a static krait can't fetch; it needs no lock,
-	 * because only one thread asks for debug files
+	 * whether krait has told the user that a statically linked krait can't fetch; this variable
+	 * needs no lock, because only one thread asks for debug files
 	 */
 	static bool said;
 

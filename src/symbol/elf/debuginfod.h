@@ -8,7 +8,7 @@
 /*
  * Fetches the debug file with a build id of @n bytes, and returns a descriptor. -ENOENT: no servers
  * are named, the library isn't installed, or no server has the file. The caller must check the file
- * that it gets. A static krait can't load a library, so it never fetches.
+ * that it gets. A statically linked krait can't load a library, so it never fetches.
  *
  * All fetches of a process share DEBUGINFOD_SECONDS. After these seconds, or after the first
  * time-out of a server (DEBUGINFOD_TIMEOUT, 90 s), nothing more is fetched: -ETIME. A fetch may

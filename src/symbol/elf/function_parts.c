@@ -29,9 +29,9 @@ enum {
 	SEVERAL,
 	FUNCTION
 	/*
- * which function a piece belongs to; a value of FUNCTION + i stands for the function that begins
- * with piece i
- */
+	 * which function a piece (the code of one FDE) belongs to; a value of FUNCTION + i stands
+	 * for the function that begins with piece i
+	 */
 };
 
 /*
@@ -65,7 +65,7 @@ static const struct unwind_rule *rule_at(const struct scan *s, uint32_t key)
 	return unwind_rows_find(&s->rows, s->rows.base + key);
 }
 
-/* Finds the pieces that begin in the middle of a function; returns how many there are. */
+/* Finds the FDEs whose code begins in the middle of a function; returns how many there are. */
 static size_t find_parts(struct scan *s)
 {
 	size_t n = 0;
@@ -90,7 +90,9 @@ static size_t part_at(const struct scan *s, uint64_t key)
 	return i-- && s->rows.fdes.v[i].start == key && s->is_part[i] ? i : SIZE_MAX;
 }
 
-/* Notes that the instruction at offset @key, in piece @from, jumps to offset @to. */
+/*
+ * Notes that the instruction at offset @key, in the code of FDE number @from, jumps to offset @to.
+ */
 static int note_jump(struct scan *s, uint32_t from, uint32_t key, uint64_t to)
 {
 	const struct unwind_rule *here, *there;

@@ -65,7 +65,10 @@ static int compare(const void *a, const void *b)
 	return strncmp(y->name, x->name, COMPARED_BYTES);
 }
 
-/* Appends @c to the list, with a copy of its name. -EFBIG: the slice has no memory left. */
+/*
+ * Appends @c to the list, with a copy of its name. -EFBIG: the thread's slice (base/work/slice.h)
+ * has no memory left.
+ */
 static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 {
 	struct symbol s = {c->start, c->size, (uint32_t)t->names.n, NONE};

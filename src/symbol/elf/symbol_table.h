@@ -60,8 +60,8 @@ _must_use_ int symbol_table_add(struct symbol_table *t, const char *name, uint64
 
 /*
  * Sorts the symbols. Call it once, after the last symbol was added. 0 or -ENOMEM; -EFBIG: the
- * thread's slice hasn't enough memory for all names, and the table has only the symbols with the
- * lowest addresses.
+ * thread's slice (base/work/slice.h) hasn't enough memory for all names, and the table has only the
+ * symbols with the lowest addresses.
  */
 _must_use_ int symbol_table_sort(struct symbol_table *t);
 

@@ -63,7 +63,10 @@ static void add_to_batch(struct batch *b, struct file *f, bool head)
 	b->files[b->n_files++] = f;
 }
 
-/* Charges the slice for work that isn't for a particular file. False: the slice is used up. */
+/*
+ * Charges the thread's slice of work (base/work/slice.h) for work that isn't for a particular file.
+ * False: the slice is used up.
+ */
 static bool spend_beside(struct reader *rd, uint64_t work)
 {
 	bool left = slice_spend(work);
@@ -74,8 +77,8 @@ static bool spend_beside(struct reader *rd, uint64_t work)
 
 /*
  * Checks all files of the batch in one request. If a part of their memory can't be read, checks
- * each file by itself. For whole files (@head is false), these checks are charged to the slice as
- * if the files were read again, because there may be many.
+ * each file by itself. For whole files (@head is false), these checks are charged to the thread's
+ * slice of work (base/work/slice.h) as if the files were read again, because there may be many.
  */
 static void check_batch(struct reader *rd, struct batch *b, bool head)
 {
@@ -107,8 +110,8 @@ static uint64_t bytes_of(const struct file *f, bool head)
 }
 
 /*
- * Sets .is_same of each file: has the memory that was read for the file (@head: only for the file's
- * head) still the same contents? 0 or -ENOMEM.
+ * Sets .is_same of each file: has the memory that was read for the file (@head: only for its list
+ * entry and its headers) still the same contents? 0 or -ENOMEM.
  */
 static int check_files(struct reader *rd, const struct gdb_jit *j, bool head)
 {

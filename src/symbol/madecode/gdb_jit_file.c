@@ -67,7 +67,10 @@ static int peek_file(struct reader *rd, uint64_t at, void *buf, size_t n)
 	return r;
 }
 
-/* Charges the slice for work on a file. If the slice is used up, the file counts as incomplete. */
+/*
+ * Charges the thread's slice of work (base/work/slice.h) for work on a file. If the slice is used
+ * up, the file counts as incomplete.
+ */
 static bool spend(struct reader *rd, uint64_t work)
 {
 	rd->cut |= !slice_spend(work);

@@ -12,7 +12,10 @@
 #define TURNS_MOST 64 /* the most new entries that krait skips when it follows gdb's list again */
 /* how often krait follows gdb's list again at most, because the list has changed */
 #define TRIES_MOST 8
-/* what one request to the child that reads (proc/read/reader.h) costs of the slice */
+/*
+ * how much of the thread's slice of work (base/work/slice.h) one request to the child process that
+ * reads memory takes
+ */
 #define WORK_PEEK (10 * WORK_CALL)
 
 /* The layout of gdb's structures in a 64-bit process. */
@@ -97,14 +100,16 @@ struct reader {
 	gdb_jit_peek_pieces *pieces;
 	void *arg;
 	size_t left; /* how many bytes this reading may still read */
-	bool cut;    /* this reading was cut short, because the thread's slice is used up */
+	bool cut;    /* this reading was cut short, because the thread's slice of work is used up */
 	/* how many files were read completely by this reading, and by no reading before */
 	size_t fresh;
 	struct gdb_jit *jit;
 	struct file *file; /* the file of gdb's list that is being read */
 	/* contents of the file .file, if it is small; NULL: the file is read in parts */
 	uint8_t *whole;
-	/* how many bytes of .whole the slice was charged for, but no part has used yet */
+	/*
+	 * how many bytes may still be copied from .whole without charging the slice of work again
+	 */
 	uint64_t whole_left;
 	struct map known; /* files of the earlier reading: address -> index + 1 */
 	struct map seen;  /* files of this reading: address -> index + 1 */

@@ -12,7 +12,10 @@
 #define NAME_BYTES 4096 /* how many bytes of a name are read; a longer name is cut off */
 #define HEADER_MIN 40
 
-/* what one record costs of the slice: two reads, and an entry (perf_map.c) */
+/*
+ * how much of the thread's slice of work (base/work/slice.h) one record takes: two reads, and an
+ * entry (perf_map.c)
+ */
 #define WORK_RECORD 2000
 
 enum { RECORD_LOAD = 0, RECORD_MOVE = 1 };
@@ -28,8 +31,8 @@ struct record {
 };
 
 /*
- * What comes after the head of a record of code. After it come the NUL-terminated name and the
- * code.
+ * What comes after the head of a record of code. After this struct come the NUL-terminated name and
+ * the code.
  */
 struct load {
 	uint32_t pid, tid;

@@ -23,8 +23,9 @@
 #define BLOCK_BYTES (64u << 10)
 
 /*
- * What an entry costs of the slice. WORK_ENTRY: the entry is read, sorted, and laid over other
- * entries. WORK_COPY: the map already has the entry, which is only copied.
+ * How much of the thread's slice of work (base/work/slice.h) an entry takes. WORK_ENTRY: the entry
+ * is read, sorted, and laid over other entries. WORK_COPY: the map already has the entry, which is
+ * only copied.
  */
 #define WORK_ENTRY 300
 #define WORK_COPY  8
@@ -190,7 +191,10 @@ static int skip_hole(struct perf_map *m, uint64_t end)
 	return feed(m, nuls, n);
 }
 
-/* Does the thread's slice allow to read a block, and to sort in the entries of the last block? */
+/*
+ * Does the thread's slice of work (base/work/slice.h) allow to read a block, and to sort in the
+ * entries of the last block?
+ */
 static bool may_read_block(const struct perf_map *m, size_t entries_before)
 {
 	return slice_spend(BLOCK_BYTES * WORK_BYTE +
@@ -199,7 +203,7 @@ static bool may_read_block(const struct perf_map *m, size_t entries_before)
 
 /*
  * Reads the perf map from where the last reading stopped to its current @end. Stops when the map is
- * full or the thread's slice is used up.
+ * full or the thread's slice of work (base/work/slice.h) is used up.
  */
 static int read_text(struct perf_map *m, uint64_t end)
 {
