@@ -33,8 +33,8 @@ typedef VEC(struct dwarf_range) dwarf_ranges_vec;
 struct dwarf_file {
 	Elf *elf, *alt_elf;
 	/*
-	 * descriptors of copies of the files of .elf and .alt_elf, if these files are far
-	 * (base/system/far.h); else -1
+	 * descriptors of copies of the files of .elf and .alt_elf, if these are on a file system
+	 * that may not answer (base/system/far.h); else -1
 	 */
 	int copy, alt_copy;
 	Dwarf *dwarf, *alt;

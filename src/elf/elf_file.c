@@ -79,7 +79,8 @@ static bool has_too_many_headers(int fd)
 
 /*
  * Fetches the headers, which libelf reads as soon as it opens a file. False: the file system
- * doesn't answer. If the file isn't far (base/system/far.h), nothing has to be fetched.
+ * doesn't answer. Nothing has to be fetched unless the file is on a file system that may not answer
+ * (base/system/far.h).
  */
 static bool headers_come(int fd)
 {

@@ -37,8 +37,11 @@ struct elf_reloc_ref {
 };
 
 struct elf_file {
-	int fd; /* descriptor of the file: the caller's or, for a file that is far, .copy */
-	/* descriptor of the copy of a file that is far (far_copy()); negative: there is no copy */
+	int fd; /* descriptor of the file: the caller's or, if there is a copy, .copy */
+	/*
+	 * descriptor of the copy (far_copy()) of a file on a file system that may not answer;
+	 * negative: there is no copy
+	 */
 	int copy;
 	char *name;
 	Elf *elf;
@@ -48,8 +51,8 @@ struct elf_file {
 	/* index of the section that was last found to be a string table, 0 = none */
 	size_t strings;
 	/*
-	 * The sections for which pay_for() charged the slice most recently. One relocation needs 3
-	 * sections.
+	 * The sections for which pay_for() charged the thread's slice of work most recently. One
+	 * relocation needs 3 sections.
 	 */
 	const Elf_Scn *paid[8];
 	size_t n_paid; /* how many sections were ever put into .paid, which is a ring */
@@ -86,8 +89,8 @@ void elf_reads_add_section(struct elf_reads *r, Elf_Scn *scn);
 Elf *elf_open_bounded(int fd);
 
 /*
- * Fetches the bytes of a section of a file that may be far (base/system/far.h), before libelf reads
- * them. False: the file system doesn't answer.
+ * Fetches the bytes of a section before libelf reads them, if the file is on a file system that may
+ * not answer (base/system/far.h). False: the file system doesn't answer.
  */
 bool elf_fetch_section(int fd, const GElf_Shdr *sh);
 

@@ -161,7 +161,7 @@ static int add_refs(struct elf_file *f, Elf_Scn *scn, const GElf_Shdr *sh)
 
 /*
  * Sorts the relocations by address. If there are too many of them, or memory or the thread's slice
- * runs out, some or all relocations are left out.
+ * of work (base/work/slice.h) runs out, some or all relocations are left out.
  */
 static void sort_relocs(struct elf_file *f)
 {
