@@ -33,13 +33,13 @@ enum py_walk {
 	X(OLD_CLASSES)	  /* 2.7: old-style classes have no type; names are mangled */             \
 	X(PLAIN_INTS)	  /* 2.7: an int is a C long */                                            \
 	X(OPEN_DICTS)	  /* 2.7: a dict is one open hash table */                                 \
-	X(LOCK_GIL)	  /* 2.7: the GIL is a lock; _PyThreadState_Current is its holder's */     \
+	X(LOCK_GIL)	  /* 2.7: the GIL is a lock; _PyThreadState_Current: its holder's state */ \
 	X(LISTED_STATES)  /* 2.7: a PyThreadState is found only in its interpreter's list */       \
 	X(GIL_STATICS)	  /* 3.6: the GIL consists of static variables of ceval.c */               \
 	X(GIL_IN_RUNTIME) /* 3.7-3.11: the GIL is in _PyRuntime */                                 \
 	X(GIL_ACTIVE)	  /* 3.12: an interpreter points to its GIL; _status.active: who has it */ \
 	X(RUNTIME)	  /* 3.7+: _PyRuntime has the Py_tss_t that leads to a PyThreadState */    \
-	X(TSS_ARGUMENT)	  /* 3.12+: PyGILState_GetThisThreadState() passes its Py_tss_t on */      \
+	X(TSS_ARGUMENT)	  /* 3.12+: PyGILState_GetThisThreadState() gives a callee its Py_tss_t */ \
 	X(PREINIT)	  /* 3.8+: flags of _PyRuntime say how far its start has got */            \
 	X(RUNTIME_READY)  /* 3.11+: _PyRuntime._initialized is right before PREINIT's flags */     \
 	X(LNOTAB)	  /* <= 3.9: co_lnotab has the line numbers, as pairs of bytes */          \
@@ -53,7 +53,7 @@ enum py_walk {
 	X(VALUES_BEFORE)  /* 3.11: before an object: pointers to its values and to its dict */     \
 	X(VALUES_TAGGED)  /* 3.12: before an object: pointer to its dict, or (bit 0) values */     \
 	X(VALUES_HEAD)	  /* 3.13+: the first 8 bytes of struct _dictvalues are its sizes */       \
-	X(SHIM_FRAMES)	  /* 3.12+: a loop that C calls has a frame of its own (its shim) */       \
+	X(SHIM_FRAMES)	  /* 3.12+: an evaluation loop that C calls has its own frame (a shim) */  \
 	X(INIT_CLEANUP)	  /* 3.12+: a code object of CPython itself runs a class's __init__ */     \
 	X(TAGGED_INTS)	  /* 3.12+: lv_tag of an int has the int's sign and number of digits */    \
 	X(TRAMPOLINES)	  /* 3.12+: with -X perf functions run through copies of a stub */         \

@@ -3,9 +3,9 @@
  * The words that krait shows for what it doesn't know of a stack. Each text is written in this
  * file, once: for each mark (a frame that stands for what isn't known), and for each way in which a
  * walk of Python frames or an unwinding of native frames ends. An entry has the name in the source,
- * the words that are shown, and one sentence that explains them. Stacks, closing lines, the manual
- * page and the readers of formats take the texts from this file (src/profile/mark.h).
- * tests/build/rules.sh fails if another source file has a copy of a text.
+ * the words that are shown, and one sentence that explains them. Stacks, the lines that a recording
+ * prints at its end, the manual page and the readers of formats take the texts from this file
+ * (src/profile/mark.h). tests/build/rules.sh fails if another source file has a copy of a text.
  */
 #ifndef ABI_MARKS_H
 #define ABI_MARKS_H

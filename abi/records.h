@@ -156,7 +156,7 @@ struct rec_wait {
 /* size of a struct rec_wait without its .waker */
 #define WAIT_BYTES   __builtin_offsetof(struct rec_wait, waker)
 #define WAIT_ONE     1024
-#define WAIT_SITES   8	/* sites that are kept of a thread; a power of two */
+#define WAIT_SITES   8	/* how many sites (struct wait_site) are kept of a thread; a power of two */
 #define WAIT_DISK    1	/* flag: the thread waits for a disk (task_struct.in_iowait) */
 #define WAIT_EXITS   2	/* flag: the thread is in do_exit(), or gets another tid by execve() */
 #define WAIT_OPEN    4	/* flag: the wait isn't over */
