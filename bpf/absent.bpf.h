@@ -10,7 +10,7 @@
 #include "maps.bpf.h"
 
 #define ABSENT_QUOTAS 64
-#define ABSENT_BURST  256 /* how many reports of absent memory may be sent at once */
+#define ABSENT_BURST  256 /* how many reports of absent (not resident) memory may be sent at once */
 /* after ABSENT_BURST reports, one report may be sent per ABSENT_NS */
 #define ABSENT_NS 50000000ull
 

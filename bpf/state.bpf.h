@@ -106,11 +106,12 @@ enum walk_current { CURRENT_UNKNOWN, CURRENT_NO, CURRENT_YES };
  * beginning. Up to PROVE_LEAST, HASH_LEAST and SEND_LEAST, a sample proves and sends however long
  * that takes.
  */
-#define SAMPLE_NS   500000
-#define PROVE_LEAST 192 /* for up to this many frames, the time of proving isn't limited */
+#define SAMPLE_NS 500000
+/* for up to this many frames, the time for proving code objects isn't limited */
+#define PROVE_LEAST 192
 #define PROVE_NS    130000
 #define PROVE_LATE  16 /* how many code objects are proved even after PROVE_NS */
-/* for up to this many bytes of HASH_BUDGET, the time of proving isn't limited */
+/* for up to this many bytes of HASH_BUDGET, the time for proving code objects isn't limited */
 #define HASH_LEAST (64 << 10)
 #define SEND_NS	   300000
 #define SEND_LEAST 16 /* this many code objects are sent even if SEND_NS is over */

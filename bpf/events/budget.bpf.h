@@ -58,8 +58,8 @@ walk_inline void spend(__u64 ns)
 }
 
 /*
- * Tells whether @ns more than the budget may be spent without leaving out stacks. If so, counts
- * this time as spent.
+ * Tells whether the budget may be overdrawn by another @ns, so that no stack is left out. If so,
+ * counts this time as spent.
  */
 walk_inline bool use_burst(__u64 ns)
 {
@@ -110,8 +110,8 @@ walk_inline void adjust_period(__u64 now)
 
 /*
  * Finds the entry of the wait's site (a system call with the descriptor or lock that it waits for).
- * The low 8 bits of a futex's address don't count. A site may have one of two entries. If both
- * belong to other sites, the site shares one of them.
+ * The low 8 bits of a futex's address don't count. Each site can use either of two entries. If both
+ * belong to other sites, it shares one of them.
  */
 walk_inline void find_site(struct wait_entry *e, const struct call *call)
 {
@@ -143,9 +143,9 @@ walk_inline __u32 draw_mark(void)
 
 /*
  * Moves .place of site @s (a system call with what it waits for) on by 1 / @times of a step.
- * Returns how many marks it passes: 0, 1 or, if
- * @times is small, 2. Each step has one mark, at a random place in it. So one of @times waits gets
- * its stack taken, evenly over time, but never in step with the program.
+ * Returns how many marks it passes: 0, 1 or, if @times is small, 2. Each step has one mark, at a
+ * random place in it. So one of @times waits gets its stack taken, evenly over time, but never in
+ * step with the program.
  */
 walk_inline __u32 marks_passed(struct wait_site *s, __u64 times)
 {

@@ -63,7 +63,10 @@ walk_inline void end_until(struct wait_entry *e, const struct wait_entry *later,
 	end_thread(tid, 0);
 }
 
-/* Begins the entry of the current thread, with number @tid, in the new image of its process. */
+/*
+ * Begins the entry (in map `waits`) of the current thread, with number @tid, in the new image of
+ * its process.
+ */
 walk_inline void begin_image(const struct task_struct *task, __u32 tid, __u64 stolen, __u64 now)
 {
 	struct wait_entry *e;
@@ -109,8 +112,8 @@ int on_exec(__u64 *ctx)
 	if (earlier)
 		earlier->wait.flags |= WAIT_EXITS;
 	/*
-	 * the thread may have moved to another CPU since it got its new number, which no program
-	 * saw
+	 * the thread may have moved to another CPU since it got its new number; no BPF program saw
+	 * such a move
 	 */
 	if (earlier && !e)
 		earlier->aside_ns = stolen_of(task);

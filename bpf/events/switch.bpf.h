@@ -430,7 +430,7 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 	struct wait_entry *e = bpf_map_lookup_elem(&waits, &tid);
 
 	if (e && !is_entry_of(e, prev)) {
-		/* in execve() another thread may have got the number, and with it the entry */
+		/* in execve() another thread may have got this number, and with it the entry */
 		if (!(state & TASK_DEAD))
 			end_earlier(tid);
 		e = NULL;

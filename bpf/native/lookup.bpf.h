@@ -53,8 +53,8 @@ walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __
 }
 
 /*
- * Goes one level down in the search tree: sets n->found from the number of a chunk to the value of
- * the chunk's entry for @key.
+ * Goes one level down in the search tree. Before the call, n->found is the number of a chunk; after
+ * it, the value of that chunk's entry for @key.
  */
 walk_inline bool descend(struct native *n, __u32 key)
 {

@@ -140,8 +140,8 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 	g = bounded(g, ABI_MAX_FRAMES);
 	at = addrs->group[g].addr;
 	/*
-	 * on 3.11 a group has no address of its own, so the address of its loop's _PyCFrame is
-	 * taken
+	 * on 3.11 a group (the Python frames of one evaluation loop) has no address of its own, so
+	 * the address of its loop's _PyCFrame is taken
 	 */
 	if (!at)
 		at = n->loop;
@@ -150,8 +150,8 @@ walk_inline void own_group(struct native *n, struct walk *w, struct walk_out *ou
 	n->group = g + 1;
 	if (at < n->regs.sp)
 		/*
-		 * the next group's address lies below this frame, so no frame further out contains
-		 * it
+		 * the address of the next group of Python frames lies below this frame, so no frame
+		 * further out contains it
 		 */
 		return;
 	i = bounded(addrs->group[g].last, ABI_MAX_FRAMES);

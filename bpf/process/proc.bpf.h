@@ -399,8 +399,8 @@ walk_global int meet_process(__u32 slot, __u32 tgid)
 		if (m->entry.new &&is_crowded(task)) {
 			m->entry.state = crowded_state(m->entry.state);
 			/*
-			 * drops the slot, which is that of the parent's mappings; another process
-			 * may get that slot later
+			 * doesn't keep the slot in map `spaces`, which has the parent's mappings;
+			 * another process may get that slot later
 			 */
 			m->entry.space = 0;
 		}
