@@ -52,7 +52,10 @@ struct py_code {
 	uint32_t round;
 	/* the struct's owner uses this: a number that no other code object has, or ever had */
 	uint64_t serial;
-	/* the struct's owner uses this: how many bytes it has counted for the code object */
+	/*
+	 * the struct's owner uses this: how many bytes of memory it has counted for this code
+	 * object
+	 */
 	size_t counted;
 	/*
 	 * the code object to which .name, .file and .linetable belong, which is kept as
@@ -138,7 +141,7 @@ struct py_body {
 	uint64_t globals;
 };
 
-/* how many code objects at most one request to the child process that reads memory is about */
+/* the most code objects in one request to the child process that reads memory */
 #define PY_BODIES 16
 
 /*
@@ -164,8 +167,8 @@ _must_use_ int py_code_find_modules(const struct py_body *bodies, size_t n, pid_
 				    const struct py_layout *layout);
 
 /*
- * Sets the field for text @which from @raw, the text's @bytes bytes as the target has them. For
- * callers that read a text after the record came. 0, -EINVAL, -ENOMEM.
+ * Sets the field for text @which from @raw, the text's @bytes bytes as the target has them. Callers
+ * use this function if they read a text after the record came. 0, -EINVAL, -ENOMEM.
  */
 _must_use_ int py_code_set_text(struct py_code *code, enum code_text which, const uint8_t *raw,
 				size_t bytes);
