@@ -421,8 +421,8 @@ int unwind_cache_store(struct unwind_cache *c, const struct unwind_cache_key *ke
 	    !elf_reads_end(reads, proof.hash))
 		return 0;
 	/*
-	 * the proof keeps a pointer to the list of the places that were read, which belongs to
-	 * @reads
+	 * the proof keeps a pointer to the list of the ranges of bytes that were read, which
+	 * belongs to @reads
 	 */
 	memcpy(&proof.places, &reads->places, sizeof(proof.places));
 	caps = enter(c);

@@ -107,9 +107,9 @@ static bool is_padded(const struct code_region *r, uint32_t key)
 }
 
 /*
- * Analyses functions whose starts nothing tells (in a stripped file). krait looks for such a
- * function behind another function, at the next multiple of ALIGNMENT. Behind a function that krait
- * doesn't understand, no further function can be found.
+ * Analyses functions in a stripped file, where nothing shows at which addresses they begin. krait
+ * looks for such a function behind another function, at the next multiple of ALIGNMENT. Behind a
+ * function that krait doesn't understand, no further function can be found.
  */
 static int guess(struct finder *s, struct code_region *r)
 {

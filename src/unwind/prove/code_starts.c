@@ -110,8 +110,8 @@ static bool may_call(const struct starts *s, uint32_t start, const uint8_t *byte
 }
 
 /*
- * Adds as starts the targets of the calls and jumps of the function at @start. Adds nothing if one
- * of the function's instructions can't be decoded.
+ * Adds as starts of functions the targets of the calls and jumps of the function at @start. Adds
+ * nothing if one of the function's instructions can't be decoded.
  */
 static int add_called(struct starts *s, uint32_t start, const uint8_t *bytes, uint32_t n)
 {

@@ -33,8 +33,8 @@ void code_starts_fini(struct code_starts *s);
 _must_use_ int code_starts_add(struct code_starts *s, key_vec *keys);
 
 /*
- * Finds the starts that a file names. Symbols of functions, and global symbols without a type
- * (assembly), are certain starts. Targets of relative relocations in executable memory, and
+ * Finds the starts of functions that a file shows. Symbols of functions, and global symbols without
+ * a type (assembly), are certain starts. Targets of relative relocations in executable memory, and
  * beginnings of executable sections, aren't certain. @calls: also searches the functions that have
  * call frame information (some ms a MB). Functions that these functions call are certain starts;
  * targets of their jumps aren't certain. Only starts in the ranges @within (ascending) count.

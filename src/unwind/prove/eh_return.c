@@ -21,9 +21,15 @@
 
 #define DWARF_CX 2
 #define DWARF_BP 6
-/* a function with more bytes isn't examined; the largest such function has 1,000 */
+/*
+ * a function with more bytes isn't examined; in libgcc the largest function that returns to another
+ * frame than its caller's has 1,000
+ */
 #define FUNCTION_MAX 8192
-/* how many functions of a file are examined at most; libgcc has 4 that leave for another frame */
+/*
+ * how many functions of a file are examined at most; libgcc has 4 that return to another frame than
+ * their caller's
+ */
 #define LOOKED_AT 64
 
 /* Offset of `cfa` in libgcc's struct _Unwind_Context (unwind-dw2.c), after 18 registers. */
@@ -219,8 +225,9 @@ static int find_parts(struct elf_file *f, const struct unwind_rows *rows, part_v
 		if (!fde)
 			continue;
 		/*
-		 * krait corrects only one place where a function leaves for another frame; this
-		 * function has two, so all of it gets UNWIND_UNKNOWN
+		 * krait corrects the rows of a function only if it returns to another frame than
+		 * its caller's in one place; this function does so in two, so all of it gets
+		 * UNWIND_UNKNOWN
 		 */
 		if (last && last->start >= fde->start) {
 			*last = whole(fde);

@@ -177,7 +177,7 @@ static int add_targets(struct flow *f, const struct code_table *table, struct co
 
 /*
  * Does the indirect jump at @jump lead to another function? It does if this function's frame was
- * taken down before it.
+ * taken down before the jump.
  */
 static bool is_tail_jump(const struct flow *f, const struct code_run *run, uint32_t jump)
 {

@@ -177,7 +177,7 @@ static void spread_exits(struct flow *f)
 }
 
 /*
- * Accepts a function that never ends. No end proves its rules, but they are believed if a function
+ * Accepts a function that never ends. No end proves its rules, but krait uses them if a function
  * certainly begins at its start.
  */
 static void let_endless_be(struct flow *f)

@@ -47,8 +47,8 @@ struct code_region {
 };
 #define CODE_START 0x8000 /* code_region.info: a function begins at this byte */
 /*
- * code_region.info: it is certain that a function begins at this byte, so the function is believed
- * even if it never ends
+ * code_region.info: it is certain that a function begins at this byte, so the function's rules are
+ * used even if it never ends
  */
 #define CODE_CERTAIN 0x4000
 

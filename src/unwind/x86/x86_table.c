@@ -129,7 +129,7 @@ static bool note_comparison(struct search *s, const struct raw *w, const uint8_t
 
 /*
  * Notes the number of a table's entries. Only the jump that is taken when the index is too large
- * tells it.
+ * shows this number.
  */
 static void count_entries(struct search *s, const struct raw *w, const struct x86_insn *insn,
 			  const uint8_t *b)
