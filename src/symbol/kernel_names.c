@@ -156,8 +156,8 @@ static bool is_padding_of(const struct kernel_symbol *padding, const struct kern
 static void sort(struct kernel_names *k)
 {
 	/*
-	 * address of the symbol that was kept last, without the padding if that was added to the
-	 * symbol
+	 * address of the symbol that was kept last; if the padding before it was added to the
+	 * symbol, the address after the padding
 	 */
 	uint64_t last_at = 0;
 	size_t n = 0;

@@ -24,7 +24,7 @@ static int read_entry(struct reader *rd, uint64_t at, const struct gdb_jit *befo
 		rd->file = known;
 		return 0;
 	}
-	jit_file_put(rd->file); /* frees the file in .file if it wasn't kept */
+	jit_file_put(rd->file); /* frees the file in .file if it wasn't added to the list */
 	rd->file = calloc(1, sizeof(*rd->file));
 	if (!rd->file)
 		return -ENOMEM;

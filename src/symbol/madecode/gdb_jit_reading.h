@@ -123,8 +123,8 @@ void jit_file_put(struct file *f);
 _must_use_ int jit_file_read(struct reader *rd, uint64_t at);
 
 /*
- * Returns the hash of the bytes with the hash @h, followed by the @n bytes @bytes. @h is 0 if there
- * are no bytes before.
+ * Returns the hash of some bytes followed by the @n bytes @bytes. @h is the hash of the bytes
+ * before them; 0 if there are none.
  */
 uint64_t jit_hash(uint64_t h, const void *bytes, size_t n);
 

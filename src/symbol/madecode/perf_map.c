@@ -41,8 +41,8 @@ struct perf_map {
 	struct code_map code;
 	struct perf_map_stats stats;
 	/*
-	 * this refresh has already made room once, which takes as much work as reading a million
-	 * lines
+	 * this refresh has already made room for new entries once, which takes as much work as
+	 * reading a million lines
 	 */
 	bool was_full;
 };
@@ -101,8 +101,8 @@ static uint32_t add_name(struct perf_map *m, const char *name, size_t n)
 static int add_range(struct perf_map *m, uint64_t start, uint64_t size, uint32_t name)
 {
 	/*
-	 * code_map_settle() drops entries that are covered, but calling it for every entry would
-	 * take too long.
+	 * code_map_settle() drops entries that later ones cover, but calling it for every entry
+	 * would take too long.
 	 */
 	if (m->code.list.n >= PERF_MAP_ENTRIES_MAX &&
 	    m->code.list.n - m->code.sorted >= PERF_MAP_ENTRIES_MAX / 4) {
