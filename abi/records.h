@@ -118,7 +118,7 @@ struct wait_on {
 /*
  * A wait of a thread. If .flags has WAIT_OPEN, the wait isn't over. The stack of a wait is the one
  * with which the thread left the CPU. sample.time_ns is when the thread got a CPU again.
- * sample.weight is for how many nanoseconds the thread waited. The time in which the thread was
+ * sample.weight says for how many nanoseconds the thread waited. The time in which the thread was
  * ready to run doesn't count.
  *
  * Where there are too many waits, the stacks of only some are taken, chosen at random. .times
