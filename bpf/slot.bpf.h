@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Walk state is taken at the beginning of a walk and given back at its end, so that two walks on
- * one CPU never use the same state.
+ * Each walk of a stack takes a state for itself at its beginning and gives the state back at its
+ * end, so that two walks on one CPU never use the same state.
  */
 #ifndef BPF_SLOT_H
 #define BPF_SLOT_H

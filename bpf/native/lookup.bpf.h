@@ -30,7 +30,7 @@ walk_inline __u32 space_chunk_of(const struct native *n, __u64 pc)
 
 /*
  * Finds the table of unwind rows for the code at @pc, and as @key the offset of @pc in the table's
- * code. Returns 0 or an outcome.
+ * code. Returns 0 or an enum native_outcome.
  */
 walk_inline __u8 find_mapping(const struct native *n, __u64 pc, __u32 *table, __u32 *key)
 {
@@ -85,7 +85,7 @@ walk_inline bool guard_holds(__u32 slot, __u64 start, __u32 bytes, __u64 check)
 	return !hash_bytes(slot) && w->acc == check;
 }
 
-/* Sets n->found to the value of the row for n->found_pc. Returns 0 or an outcome. */
+/* Sets n->found to the value of the row for n->found_pc. Returns 0 or an enum native_outcome. */
 walk_global int native_lookup(__u32 slot)
 {
 	struct native *n = native_state(slot);

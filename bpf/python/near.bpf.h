@@ -113,9 +113,9 @@ walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 mos
 }
 
 /*
- * Returns the offset in walk.block of the @n bytes at @addr, or -1. (NEAR_BYTES don't cross the end
- * of a page.) Sets w->got to how many bytes from @addr on walk.block has. If the bytes are read
- * alone, up to @most are read.
+ * Returns the offset in walk.block of the @n bytes at @addr, or -1. (A stretch of NEAR_BYTES bytes
+ * doesn't cross the end of a page.) Sets w->got to how many bytes from @addr on walk.block has. If
+ * the bytes are read alone, up to @most are read.
  */
 walk_inline __s64 load_near(struct walk *w, enum near_kind kind, __u64 addr, __u32 n, __u32 most)
 {
