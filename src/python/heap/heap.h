@@ -83,8 +83,8 @@ _must_use_ int heap_read(struct heap *h, uint64_t addr, void *buf, size_t n);
 uint64_t heap_ptr(struct heap *h, uint64_t addr);
 
 /*
- * Reads @bytes (up to 256) at each of @n addresses, with few system calls, into @buf, one after the
- * other. Pieces that can't be read become zeros.
+ * Reads @bytes bytes (up to 256) at each of @n addresses, with few system calls, into @buf, one
+ * after the other. Pieces that can't be read become zeros.
  */
 void heap_read_many(struct heap *h, const uint64_t *addr, size_t n, size_t bytes, uint8_t *buf);
 
