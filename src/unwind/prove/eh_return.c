@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds the instructions by which a function of libgcc leaves for another frame; see eh_return.h.
- * At the function's end GCC sets the other frame's stack pointer by `mov %rcx,%rsp`, where the CFA
- * is rcx + 8, and jumps or returns into that frame. The last two calls before that are to
- * uw_install_context_1(), which overwrites the saved registers, and to the debugger's hook. All
- * this is so in libgcc from GCC 4 to 16. If a function has other code, krait believes nothing of
- * this about it.
+ * Finds the instructions by which a function of libgcc returns to another frame than its caller's,
+ * to unwind an exception; see eh_return.h. At the function's end GCC sets the other frame's stack
+ * pointer by `mov %rcx,%rsp`, where the CFA is rcx + 8, and jumps or returns into that frame. The
+ * last two calls before that are to uw_install_context_1(), which overwrites the saved registers,
+ * and to the debugger's hook. All this is so in libgcc from GCC 4 to 16. If a function has other
+ * code, krait assumes none of this.
  *
  * Earlier the function handed its return address to uw_init_context_1(). uw_init_context_1() keeps
  * the address in a context, the first argument of uw_init_context_1() and of

@@ -14,8 +14,8 @@
 /*
  * Corrects @rows where a function may have overwritten what it saved for its caller. The corrected
  * rule finds the return address where libgcc keeps it. If that place isn't known, the rule becomes
- * UNWIND_UNKNOWN. x86-64 only: on aarch64 call frame information doesn't show which functions leave
- * for another frame. 0 or -ENOMEM.
+ * UNWIND_UNKNOWN. x86-64 only: on aarch64 call frame information doesn't show which functions
+ * return to another frame than their caller's. 0 or -ENOMEM.
  */
 _must_use_ int eh_return_correct(struct elf_file *f, struct unwind_rows *rows);
 
