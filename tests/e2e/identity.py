@@ -220,7 +220,7 @@ def start_of_a_process():
         done = krait("record", "-vv", "-p", target.pid, "-d", 0.5, "-o", d + "/o.pb.gz")
         with open("/proc/%d/stat" % target.pid) as f:
             ticks = int(f.read().rsplit(")", 1)[1].split()[19])
-    told = re.findall(r"process %d \(exec \d+, began at (\d+) ns\)" % target.pid, done.stderr)
+    told = re.findall(r"process %d \(exec number \d+, started at (\d+) ns\)" % target.pid, done.stderr)
     check(told, done.stderr)
     start = ticks * 10**9 // os.sysconf("SC_CLK_TCK")
     check(set(map(int, told)) == {start}, "%s, not %d" % (told, start))

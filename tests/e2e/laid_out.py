@@ -90,7 +90,7 @@ def endless_symbols():
     """Libraries whose tables of exported symbols are holes of 500 MiB in the files: krait begins to
     sample in time, and says what it left out."""
     with folder() as d:
-        pid = beside(d, DYNSYM, d, most=3, says="too large to be looked through")
+        pid = beside(d, DYNSYM, d, most=3, says="too large to be read to the end")
         honest_is_whole(d + "/o.pb.gz", pid)
 
 
