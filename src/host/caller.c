@@ -72,8 +72,8 @@ static pid_t find_ancestor(bool (*test)(pid_t pid, const void *arg), const void 
 
 /*
  * Tells whether all three user ids of process @pid are @arg: the real, the effective and the saved
- * one. That isn't so for sudo's own process, because sudo is setuid. Its groups are those of root,
- * so they can't be used.
+ * one. Returns false for sudo's own process: sudo is setuid, so its ids aren't all @arg. That is
+ * right, because the groups of sudo's process are root's.
  */
 static bool is_users(pid_t pid, const void *arg)
 {
@@ -94,8 +94,8 @@ static bool is_sudo(pid_t pid, const void *arg)
 }
 
 /*
- * Gets all groups of a process, or fails. A list that was cut off isn't used, because its last
- * number could be a part of another number.
+ * Gets all groups of a process, or fails. A list of groups that was cut off isn't used, because its
+ * last number may lack digits.
  */
 static int groups_of_process(pid_t pid, gid_vec *ret)
 {

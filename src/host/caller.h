@@ -56,8 +56,8 @@ char *caller_cache_dir(const struct caller *c);
 
 /*
  * Between caller_enter() and caller_leave(), files are opened, made and renamed as the caller: they
- * belong to the caller, and nothing is overwritten that the caller couldn't overwrite. They do
- * nothing if the caller is krait's own user. 0 or -errno + message.
+ * belong to the caller, and nothing is overwritten that the caller couldn't overwrite. Both
+ * functions do nothing if the caller is krait's own user. 0 or -errno + message.
  */
 _must_use_ int caller_enter(const struct caller *c);
 void caller_leave(const struct caller *c);

@@ -56,7 +56,7 @@ int environment_set(struct environment *e, const char *entry)
 		free(copy);
 		return r;
 	}
-	/* a NULL ends the list if it has entries: the new entry takes its place */
+	/* a NULL ends the list if it has entries: the new entry replaces that NULL */
 	e->v.n -= e->v.n > 0;
 	e->v.v[e->v.n++] = copy;
 	e->v.v[e->v.n++] = NULL;

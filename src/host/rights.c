@@ -87,7 +87,8 @@ size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *
 }
 
 /*
- * Appends how a container gets the capabilities @lacking: options of Docker, and lines for a pod.
+ * Appends how a container gets the capabilities @lacking: options of Docker, and the
+ * securityContext of a Kubernetes pod.
  */
 static void add_for_container(uint64_t lacking, struct str *ret)
 {

@@ -53,7 +53,7 @@ size_t rights_missing(const struct rights *r, enum right_kind kind, struct str *
 
 /*
  * Appends what gives a container the capabilities that krait needs and lacks: options of Docker,
- * and lines for a pod.
+ * and the securityContext of a Kubernetes pod.
  */
 void rights_for_container(const struct rights *r, struct str *ret);
 
@@ -65,8 +65,8 @@ _must_use_ int rights_check(const struct rights *r);
 
 /*
  * Completes the message about a process that couldn't be examined. @error: the error, which is
- * returned unchanged. If the kernel refused, krait is root, and the capability for other users'
- * processes is missing, sets a message with the command that helps.
+ * returned unchanged. Sets a message with the command that helps if all of this is so: the kernel
+ * refused, krait is root, and krait lacks the capability for other users' processes.
  */
 int rights_to_see(const struct rights *r, pid_t pid, int error);
 
@@ -112,10 +112,11 @@ void rights_for_events(bool on);
 _must_use_ int rights_drop_for_files(void);
 
 /*
- * For a child before exec: empties the inheritable and ambient sets, so that the child passes no
- * capability on. A child that isn't root has no capability from now on. If krait's capabilities
- * come from its file, the kernel hides the child from the child's own user until it execs, and with
- * hidepid=2 also from krait in /proc. This function makes the child visible to both.
+ * For a child before exec: empties the inheritable and ambient sets of capabilities, so that the
+ * child passes no capability on. A child that isn't root has no capability from now on. If krait's
+ * capabilities come from its file, the kernel hides the child from the child's own user until it
+ * execs, and with hidepid=2 also from krait in /proc. This function makes the child visible to
+ * both.
  */
 void rights_drop_for_child(void);
 

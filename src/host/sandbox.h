@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a container takes away in addition to capabilities: a user namespace, a seccomp profile or a
- * kernel of its own (gVisor) may keep krait from recording. krait tries each of these, so that it
- * can name what stands in its way.
+ * kernel of its own (gVisor) may keep krait from recording. krait tests for each of these, so that
+ * it can name the one that keeps it from recording.
  */
 #ifndef HOST_SANDBOX_H
 #define HOST_SANDBOX_H

@@ -25,8 +25,8 @@ static bool same_file(const char *a, const char *b)
 }
 
 /*
- * Tells whether krait is the only distribution in directory @site. Environments made by uv don't
- * have pip either.
+ * Tells whether krait is the only package that is installed in directory @site, which is an
+ * environment's site-packages. (uv doesn't install pip into an environment.)
  */
 static bool has_krait_alone(const char *site)
 {

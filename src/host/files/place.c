@@ -64,8 +64,8 @@ static int check_link(struct walk *w, const char *name, const struct stat *st)
 	if (r)
 		return r;
 	/*
-	 * Makes the kernel follow the link: fs.protected_symlinks, a mount with nosymfollow, or a
-	 * security module may forbid it.
+	 * Makes the kernel follow the link. If fs.protected_symlinks, a mount with nosymfollow or a
+	 * security module forbids that, the call fails.
 	 */
 	fd = openat(w->p->dir, name, O_PATH | O_CLOEXEC);
 	if (fd < 0 && errno != ENOENT)

@@ -5,8 +5,8 @@
  *
  * krait follows a symbolic link only if the kernel follows it too. krait has one more rule,
  * whatever fs.protected_symlinks says: in a directory that everybody may write to, it follows only
- * links of its own user and of the directory's owner. The kernel's rule is about the last component
- * of a path, krait's rule is about all components.
+ * links of its own user and of the directory's owner. fs.protected_symlinks is a rule for the last
+ * component of a path; krait's rule holds for all components.
  */
 #ifndef HOST_FILES_PLACE_H
 #define HOST_FILES_PLACE_H
@@ -38,10 +38,9 @@ struct place {
 _must_use_ int place_find(struct place *p, const char *path, bool follow);
 
 /*
- * Opens the file at @p for writing. It is a FIFO, a device, or a process's open file (.handed).
- * Nothing is created, and only a regular file is truncated. In a directory that everybody may write
- * to, the file must belong to krait's user or to the directory's owner. Descriptor, or -errno +
- * message.
+ * Opens the file at @p for writing: a FIFO, a device, or a process's open file (.handed). Nothing
+ * is created, and only a regular file is truncated. In a directory that everybody may write to, the
+ * file must belong to krait's user or to the directory's owner. Descriptor, or -errno + message.
  */
 _must_use_ int place_open(const struct place *p, const char *path);
 

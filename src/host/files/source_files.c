@@ -222,8 +222,8 @@ void source_files_met(struct source_files *f, uint32_t tgid, uint64_t start_boot
 
 /*
  * Tells whether the caller may see the memory of process @m->tgid. Users may see the memory of
- * their own processes; root may see that of all processes if it asks for that. 0: yes; -EPERM: no;
- * -ESRCH: the process is gone.
+ * their own processes; root may see the memory of all processes if its mode is SOURCE_ALL. 0: yes;
+ * -EPERM: no; -ESRCH: the process is gone.
  */
 static int may_see_memory(const struct source_rules *r, const struct met *m)
 {

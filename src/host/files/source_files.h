@@ -15,7 +15,7 @@
 struct named_file {
 	/* descriptor of the file if it is below a container's root directory; else -1 */
 	int fd;
-	bool own; /* a process whose root directory is krait's own named the file */
+	bool own; /* a process that has krait's own root directory named the file */
 	/* a process that named the file had ended before krait could examine it */
 	bool gone;
 	bool several; /* processes use this name for different files */

@@ -30,7 +30,7 @@ static struct opener nobody(void)
 
 /*
  * Returns the user with whose rights files are opened: the user who called krait. If that is root,
- * files are opened with the rights of nobody, unless root asked for all files.
+ * files are opened with the rights of the user nobody, unless the mode is SOURCE_ALL.
  */
 static struct opener caller_of(const struct source_rules *r)
 {
@@ -119,8 +119,8 @@ int source_root_of(const struct source_rules *r, int procdir)
 
 	if (!r->caller->other && geteuid() == 0)
 		/*
-		 * root enters the directory with all its rights, but opens the files in it as
-		 * nobody
+		 * root enters the directory with all its rights, but opens the files in it as the
+		 * user nobody
 		 */
 		u.as_is = true;
 	return open_as(&u, open_root, procdir, "root");

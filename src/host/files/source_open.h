@@ -46,8 +46,8 @@ bool source_is_own(const struct source_rules *r, const char *path);
 bool source_memory_shown(const struct source_rules *r, const struct proc_owner *owner);
 
 /*
- * Tells whether @owner, too, can open the file @fd by the name @path below @root. A process may
- * make krait show only what the process itself can read.
+ * Tells whether @owner, too, can open the file @fd by the name @path below @root. So a process
+ * can't make krait show a file that the process itself can't read.
  */
 bool source_owner_may(const struct source_rules *r, int root, const char *path, int fd,
 		      const struct proc_owner *owner);
