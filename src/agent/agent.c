@@ -29,9 +29,11 @@
 #define STEP_NS NSEC_PER_SEC
 
 /*
- * A segment is a run of frames (each has the samples of about a second) that share the numbers of
- * their definitions. It ends when it reaches one of these limits. The longer a segment is, the
- * fewer bytes its samples take.
+ * A segment is a run of frames, each of which has the samples of about a second. Samples refer by
+ * number to strings, functions and stacks. A number means the same in the whole segment, so a frame
+ * has only those strings, functions and stacks that earlier frames of the segment lack. The longer
+ * a segment is, the fewer bytes its samples take. A segment ends when it reaches one of these
+ * limits.
  */
 #define SEGMENT_NS	(600 * NSEC_PER_SEC)
 #define SEGMENT_SAMPLES (128u << 10)
@@ -169,8 +171,9 @@ static bool segment_is_full(const struct agent *a, uint64_t now)
 }
 
 /*
- * Begins a new segment, that is, a run of frames (seconds of samples) that share the numbers of
- * their definitions. Removes everything from the profile but what later samples refer to.
+ * Begins a new segment, in which strings, functions and stacks are numbered anew. (A segment is a
+ * run of frames, each of which has the samples of about a second.) Removes everything from the
+ * profile but what later samples refer to.
  */
 static int end_segment(struct agent *a, uint64_t now)
 {
@@ -184,8 +187,9 @@ static int end_segment(struct agent *a, uint64_t now)
 }
 
 /*
- * Tells whether somebody set the wall clock. A clock that wasn't set, but runs at another speed
- * than CLOCK_MONOTONIC, is followed.
+ * Tells whether somebody set the wall clock: whether it moved by more than STEP_NS against
+ * CLOCK_MONOTONIC since the last call. Smaller differences are allowed for, because the two clocks
+ * may run at different speeds.
  */
 static bool clock_was_set(struct agent *a)
 {
@@ -245,8 +249,8 @@ static int pin(struct agent *a, uint64_t now)
 
 /*
  * The recording's loop calls this again and again. If rare code was summed up to save memory
- * (condensing), all ids of the profile have changed. Then a new segment begins, because the frames
- * of the present segment have the old ids.
+ * (condensing), all ids of the profile have changed. Then a new segment of the store begins,
+ * because what was stored in the present segment has the old ids.
  */
 static int turn(void *ctx, uint64_t now)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The agent records until a signal ends it. The sampler is the process that the user started: it
- * has the rights to record, and names stacks. The writer owns the store and has no capability
- * (confine.h). The sampler sends a frame (the samples of about a second) at a time through a pipe,
- * and never waits for the writer: frames that don't fit into the pipe are dropped and counted
- * (link.h). A third, small process starts writers (starter.c).
+ * has the rights to record, and finds the names of the functions in stacks. The writer owns the
+ * store and has no capability (confine.h). The sampler sends a frame (the samples of about a
+ * second) at a time through a pipe, and never waits for the writer: frames that don't fit into the
+ * pipe are dropped and counted (link.h). A third, small process starts writers (starter.c).
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
@@ -54,8 +54,8 @@ _must_use_ int agent_run(struct agent *a);
 _must_use_ int agent_end(struct agent *a, int error);
 
 /*
- * They give up rights that the sampler no longer needs: agent_confine() after agent_begin(),
- * agent_confine_loaded() once the kernel programs are loaded.
+ * agent_confine() and agent_confine_loaded() give up rights that the sampler no longer needs. Call
+ * the first after agent_begin(), and the second once the kernel programs are loaded.
  */
 void agent_confine(struct agent *a);
 void agent_confine_loaded(struct agent *a);

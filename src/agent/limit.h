@@ -3,8 +3,8 @@
  * Keeps the agent's CPU time below its limit by changing its effort, which is the sampling rate and
  * the wait budget (the CPU time that stacks of waits may take). While the agent takes more CPU time
  * than its limit, rate and budget are halved, again and again. When twice the effort would fit into
- * the limit, they are doubled again. A sample's weight is its own period, so shares and times stay
- * right, but get less exact.
+ * the limit, they are doubled again. Each sample counts for the sampling period with which it was
+ * taken, so shares and times stay right, but get less exact.
  *
  * While the condition of a trigger is met (trigger.h), the agent samples more often than the user
  * asked, as long as that fits into the limit.

@@ -273,7 +273,7 @@ static int finish(struct link *l)
 	return 0;
 }
 
-/* Waits until the writer ends. It ends once it has written everything that was sent. */
+/* Waits until the writer ends. The writer ends once it has written everything that was sent. */
 static int wait_for_writer(struct link *l, int error)
 {
 	struct agent_answer answer;

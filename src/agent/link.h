@@ -40,8 +40,8 @@ struct link {
 	uint64_t lost; /* number of samples that a dead writer hadn't stored */
 	unsigned restarts;
 	/*
-	 * The samples of a second were dropped, so the caller must begin a new segment of the
-	 * store, and clear this member.
+	 * The samples of a second were dropped, so later frames of the segment can't be read. The
+	 * caller must begin a new segment of the store, and clear this member.
 	 */
 	bool anew;
 	/*
@@ -50,7 +50,10 @@ struct link {
 	 */
 	char marks[LINK_MARKS][PIN_WORDS_BYTES];
 	unsigned n_marks;
-	/* As .anew, and the samples of the present second can't be written either. */
+	/*
+	 * The writer has ended, so the samples of the present second can't be stored either. As for
+	 * .anew, the caller must begin a new segment of the store, and clear this member.
+	 */
 	bool broke;
 };
 

@@ -10,8 +10,8 @@
 #include "base/system/clock.h"
 
 /*
- * The service manager takes the agent for hung if it hears nothing for a while. Returns half of
- * that time.
+ * If the service manager hears nothing for the time WATCHDOG_USEC, it takes the agent for hung.
+ * Returns half of that time; 0: no such time is set for this process.
  */
 static uint64_t watchdog_ns(void)
 {

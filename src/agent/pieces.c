@@ -9,15 +9,14 @@
 
 /*
  * Every 10 s there is a round, in which the time that each long wait has lasted since the last
- * round is stored as one piece. With many waits, rounds are rarer: PIECE_NS for each wait, so at
- * most ten pieces a second.
+ * round is stored as one piece. With many waits, rounds are rarer: the time between two rounds is
+ * PIECE_NS for each wait, so that at most ten pieces a second are stored.
  */
 #define ROUND_NS (10 * NSEC_PER_SEC)
 #define PIECE_NS (100 * NSEC_PER_MSEC)
 /*
  * Only waits of at least this length are stored in pieces while they last. When a wait of that
- * length ends, one sample has its whole time, and no time of other waits. A sample of shorter waits
- * may stand for several of them.
+ * length ends, it gets a sample of its own. A sample of shorter waits may stand for several waits.
  */
 #define LEAST_NS ((int64_t)2 * (int64_t)NSEC_PER_SEC)
 

@@ -32,7 +32,7 @@ void pieces_begin(struct pieces *x, uint64_t now_ns);
 void pieces_fini(struct pieces *x);
 
 /*
- * If it is time for the next pieces, passes a piece of each long wait that isn't over to .add(). 0
+ * If it is time for the next pieces, calls .add() with a piece of each long wait that isn't over. 0
  * or -ENOMEM + message.
  */
 _must_use_ int pieces_turn(struct pieces *x, uint64_t now_ns);

@@ -39,7 +39,8 @@ enum agent_answer_kind {
 	ANSWER_DROPPED,
 	ANSWER_FAILED, /* the writer ends; .text says for what reason */
 	/*
-	 * a user asks to keep the samples of the time around now; .text has the words of this mark
+	 * a user asks to keep the samples of the time around now; .text has the user's words, which
+	 * say why
 	 */
 	ANSWER_MARK,
 };
@@ -59,8 +60,8 @@ struct agent_options;
 
 /*
  * starter.c: forks the starter, the process that starts writers, before the sampler has threads,
- * files and programs. The starter is confined as writers are. *ret_fd: the sampler's end of the
- * socket to the starter; when it is closed, the starter ends. 0 or -errno + message.
+ * open files and kernel programs. The starter is confined as writers are. *ret_fd: the sampler's
+ * end of the socket to the starter; when it is closed, the starter ends. 0 or -errno + message.
  */
 _must_use_ int starter_begin(const struct agent_options *o, pid_t *ret, int *ret_fd);
 

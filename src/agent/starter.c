@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The starter is a small process that starts the writer, and starts a new one after it died. The
- * sampler can't fork writers itself once it has threads, kernel programs and shared memory, because
- * a child would inherit these. The starter has none of them. It gives up its rights before it
- * starts the first writer, so that no process with rights makes writers.
+ * The starter is a small process that starts the writer, and starts a new writer when one has died.
+ * The sampler can't fork writers itself once it has threads, kernel programs and shared memory,
+ * because a child would inherit these. The starter has none of them. It gives up its rights before
+ * it starts the first writer, so that no process with rights makes writers.
  */
 #include <errno.h>
 #include <signal.h>

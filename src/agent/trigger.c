@@ -149,8 +149,8 @@ static bool is_looked_at(const struct usage *u, const struct profile_sample *s)
 }
 
 /*
- * Doesn't count the waits of threads that have no work: these wait in functions in which threads
- * wait for work (collect/thread/places.h).
+ * Adds a sample to the CPU time and the waiting time of its service. Waits of threads that have no
+ * work don't count; these samples have the label "idle".
  */
 void triggers_sample(struct triggers *t, const struct profile *p, const struct profile_sample *s)
 {
@@ -174,8 +174,8 @@ void triggers_ended(struct triggers *t, uint32_t tgid, const char *name, int sta
 	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : 0, code = WEXITSTATUS(status);
 
 	/*
-	 * a program that catches a signal and then ends by itself mostly returns 128 + its number,
-	 * as shells do
+	 * a program that catches a signal and then ends by itself mostly returns 128 + the signal's
+	 * number, as shells do
 	 */
 	if (*t->failed || is_asked_to_end(sig) || (!sig && (!code || is_asked_to_end(code - 128))))
 		return;

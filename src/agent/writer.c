@@ -117,8 +117,9 @@ static int take_frame(struct writer *w, struct agent_frame *f)
 }
 
 /*
- * Call it when the sampler has begun a new segment. Seals all earlier segments: they are complete,
- * and their frames are replaced by blocks, one for each service.
+ * Call it when the sampler has begun a new segment. Seals all earlier segments: replaces the frames
+ * (seconds of samples) of each by blocks, one block for each service. That is possible because
+ * these segments are complete.
  */
 static int begin_segment(struct writer *w, uint64_t segment)
 {
@@ -185,8 +186,8 @@ static int write_frame(struct writer *w, const struct agent_frame *f)
 }
 
 /*
- * Goes on even if the pin (that a window of time is to be kept) can't be written: the samples are
- * in the store all the same.
+ * Writes a pin (an order to keep a window of time). If that fails, only warns, because the samples
+ * are in the store all the same.
  */
 static void write_pin(const struct writer *w)
 {

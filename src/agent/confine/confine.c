@@ -198,8 +198,8 @@ static unsigned confine_calls(const struct call_rule *rules, size_t n, bool othe
 }
 
 /*
- * Programs that this process executes gain no rights. Processes without rights can't read its
- * memory.
+ * Makes sure that programs that this process executes gain no rights, and that processes without
+ * rights can't read this process's memory.
  */
 static void confine_process(void)
 {

@@ -86,8 +86,8 @@ static void put_verdict(struct program *p, const struct call_rule *r)
 		return;
 	}
 	/*
-	 * loads the lower half of the argument; it comes first, because these processors are
-	 * little-endian
+	 * loads the lower half of the argument; it comes first, because the processors that krait
+	 * supports are little-endian
 	 */
 	load(p, offsetof(struct seccomp_data, args) + r->arg * sizeof(uint64_t));
 	if (r->verdict == CALL_READS)

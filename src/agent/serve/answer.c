@@ -67,9 +67,9 @@ static void bound(void)
 }
 
 /*
- * Takes from this process what it doesn't need for an answer, before it reads what a client sends.
- * Before that, it opens the temporary file and reads the time zone, because both are outside of the
- * store.
+ * Takes from this process the rights that an answer doesn't need, before the process reads what a
+ * client sends. The temporary file is opened and the time zone is read before that, because both
+ * are outside of the store.
  */
 static void begin(struct question *q)
 {
@@ -110,7 +110,7 @@ static int answer_profile(struct question *q, struct store *store)
 				     .until_ms = q->query.until_ms,
 				     /*
 				      * the store's summaries of old samples don't say which users'
-				      * processes these were
+				      * processes the samples are of
 				      */
 				     .outline = q->all && q->query.outline ? OUTLINE_SERVICES
 									   : OUTLINE_NONE};
@@ -303,7 +303,8 @@ static void answer_query(struct question *q, int fd, const struct str *request)
 }
 
 /*
- * Reads the words of a mark, which are the request's body, as far as they aren't in @request yet.
+ * Reads the words of a user's mark (a request to keep samples), which are the body of the HTTP
+ * request, as far as they aren't in @request yet.
  */
 static int take_words(struct question *q, int fd, const struct http_verdict *v, struct str *request)
 {
