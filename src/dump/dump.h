@@ -157,9 +157,9 @@ bool dump_close(struct dump *d);
 
 /*
  * Adds process @pid to the dump. Returns 1; 0 if the process isn't Python; or an error with a
- * message: -ESRCH; -EPERM: krait may not read its stacks; -ENOTSUP: krait doesn't understand its
- * Python; another -errno. Don't call this for a process that hangs while it changes its list of
- * mappings (proc_is_locked()): the call would block.
+ * message: -ESRCH: the process has ended; -EPERM: krait may not read its stacks; -ENOTSUP: krait
+ * doesn't understand its Python; another -errno. Don't call this for a process that hangs while it
+ * changes its list of mappings (proc_is_locked()): the call would block.
  */
 _must_use_ int dump_add(struct dump *d, pid_t pid);
 

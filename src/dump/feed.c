@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps the tables that src/collect sends to the kernel programs in a recording: in a dump, code in
- * user space reads stacks with them (walker.h).
+ * Keeps the tables that src/collect makes for reading stacks. In a recording, src/collect sends
+ * them to the kernel programs. In a dump, code in user space uses them (walker.h).
  */
 #include <errno.h>
 #include <stdlib.h>

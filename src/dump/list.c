@@ -54,9 +54,9 @@ static int list_states(struct dump *d, pid_t pid, struct interpreter *one)
 }
 
 /*
- * Notes for each thread which thread state is its own. If a thread has several, it is the last one
- * of Python's list: CPython lists the newest interpreter first, so the main interpreter's thread
- * states come last.
+ * Notes for each thread which thread state is its own. If a thread has several, its own is the one
+ * that stands last in Python's list: CPython lists the newest interpreter first, so the main
+ * interpreter's thread states come last.
  */
 static int index_states(struct interpreter *one)
 {

@@ -58,9 +58,9 @@ static bool describe_in(const struct reader *r, const struct interpreter *one,
 	ret->where = &one->where;
 	ret->tp = state->ident - (uint64_t)(int64_t)one->where.self_offset;
 	/*
-	 * If the thread has one thread state in this interpreter, the walk uses that state. If it
-	 * has several, the walker looks up the thread-local variable that says which one is
-	 * current.
+	 * If the thread has one thread state in this interpreter, its stack is read with that
+	 * state. If it has several, the walker (which reads the stack) looks up the thread-local
+	 * variable that says which one is current.
 	 */
 	if (!(*at & MORE_STATES) || one->where.tss == PY_TSS_NONE)
 		ret->slot = state->slot;
@@ -293,8 +293,9 @@ static enum tried try_thread(struct reader *r)
 }
 
 /*
- * Reads a thread. If unwind rows are missing, waits until they are made, and reads the thread
- * again. Later threads that are blocked in the same function needn't wait again.
+ * Reads a thread. If unwind rows (how to find a frame's caller) are missing, waits until they are
+ * made, and reads the thread again. Later threads that are blocked in the same function needn't
+ * wait again.
  */
 static enum tried try_with_rows(struct reader *r)
 {

@@ -24,9 +24,9 @@
 #define PAGES_BITS 6
 
 /*
- * Pages of memory that were read while one thread's stack is read. Reading a page costs the same as
- * reading eight bytes, and many reads are close together. The pages are dropped after that, because
- * the process may change them.
+ * Pages of the process's memory that were read while krait reads the stack of one thread. Reading a
+ * page costs the same as reading eight bytes, and many reads are close together. After the thread's
+ * stack the pages are dropped, because the process may change them.
  */
 struct pages {
 	bool off;
@@ -37,7 +37,10 @@ struct pages {
 struct walker {
 	struct walker_config config;
 	struct pages pages;
-	/* ids of the code objects and of the stacks that were sent already, as in records */
+	/*
+	 * ids of the code objects and of the stacks that were sent already; records use the same
+	 * ids
+	 */
 	struct map codes, stacks;
 	struct walk walk;
 	struct walk_out out;
@@ -51,8 +54,8 @@ struct walker {
 
 /*
  * The walker (reader of a stack) that is at work in this thread of krait. The functions of bpf/,
- * which are compiled for user space here, read the memory of its thread's process. They have no
- * parameter for the walker, so it is in a variable.
+ * which are compiled for user space here, read the memory of the process whose stack this walker
+ * reads. They have no parameter for the walker, so it is in a variable.
  */
 static __thread struct walker *at;
 
@@ -219,8 +222,9 @@ static void begin(struct walker *w, const struct walker_thread *t)
 	at = w;
 	forget_pages(w);
 	/*
-	 * In Python 2.7, the walk reads the list of thread states twice and compares the readings.
-	 * So it must read the process's memory each time, and pages that were read aren't kept.
+	 * In Python 2.7, the walk (the reading of a stack) reads the list of thread states twice
+	 * and compares the two. So it must read the process's memory each time, and pages that were
+	 * read aren't kept.
 	 */
 	w->pages.off = !l || PY_HAS(l->can, LISTED_STATES);
 	w->walk.proc = t->proc;
@@ -234,8 +238,8 @@ static const struct py_layout *take_where(struct walker *w, const struct walker_
 {
 	w->walk.where = *t->where;
 	/*
-	 * The walk has to use @t's thread state. So, where it would read the pointer to the current
-	 * thread state, it reads the pointer to @t's in Python's list.
+	 * The walk (the reading of the stack) has to use @t's thread state. So, where it would read
+	 * the pointer to the current thread state, it reads the pointer to @t's in Python's list.
 	 */
 	if (t->slot)
 		w->walk.where.tstate_current = t->slot;
@@ -306,9 +310,9 @@ enum gil_state walker_gil(struct walker *w, const struct walker_thread *t, const
 		f.op = (uint32_t)call[1];
 	}
 	/*
-	 * The walk may have replaced .tstate_current by the address of a pointer in Python's list
-	 * of thread states. From here on the address of the pointer to the current thread state is
-	 * needed.
+	 * The walk (the reading of the stack) may have replaced .tstate_current by the address of a
+	 * pointer in Python's list of thread states. From here on the address of the pointer to the
+	 * current thread state is needed.
 	 */
 	w->walk.where = *t->where;
 	if (t->where->tstate_current)

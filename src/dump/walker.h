@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The walkers of the kernel programs (bpf/) read stacks. Here they are compiled for user space: by
- * process_vm_readv() they read threads that don't run, and make the records that a sample makes. A
- * thread of krait can run only one walk at a time.
+ * process_vm_readv() they read the stacks of threads that don't run. They make the same records as
+ * for a sample. A thread of krait can run only one walk at a time.
  */
 #ifndef DUMP_WALKER_H
 #define DUMP_WALKER_H

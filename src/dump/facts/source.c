@@ -42,8 +42,8 @@ static const char *started_in(const struct str *environment)
 }
 
 /*
- * Tells whether the process is still in the directory in which its shell started it. Only in that
- * directory does a relative file name still mean the file that the program was started from.
+ * Tells whether the process is still in the directory in which its shell started it. In another
+ * directory, a relative file name may mean another file than at the program's start.
  */
 static bool is_where_it_began(int procdir)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads lines of a program's source. The program itself sets the names of its files (co_filename),
- * so it may name any file. So a file is read only if it is a regular file called .py, .pyw or .pyx,
- * if it is below the process's own root directory, and if the process could read it too. Source
- * text that is in no file comes from the process's memory (texts.h).
+ * so it may name any file. So a file is read only if it is a regular file whose name ends in .py,
+ * .pyw or .pyx, if it is below the process's own root directory, and if the process could read it
+ * too. Source text that is in no file comes from the process's memory (texts.h).
  */
 #ifndef DUMP_FACTS_SOURCE_H
 #define DUMP_FACTS_SOURCE_H

@@ -17,8 +17,8 @@ struct dump_text {
 	char *path; /* name of the file in the profile */
 	char *name; /* name of the file in the process */
 	/*
-	 * several files of the process are called .path in the profile, so it isn't known of which
-	 * .text is
+	 * several files of the process are called .path in the profile, so it isn't known which of
+	 * them has the text .text
 	 */
 	bool several;
 	struct str text; /* the lines, each with its newline; "": not known */

@@ -32,7 +32,7 @@ static enum wait_kind by_state(char state)
 
 /*
  * Tells whether the thread waits for a pipe, by the kernel function in which it sleeps. The path of
- * a FIFO looks like that of any file.
+ * the open file doesn't tell that, because a FIFO's path looks like that of any other file.
  */
 static bool waits_in_pipe(const char *wchan)
 {
