@@ -24,8 +24,9 @@ void facts_json(const char *dir, const struct store_facts *f, const struct pins 
 void facts_prometheus(const struct store_facts *f, struct str *ret);
 
 /*
- * Appends metrics of services, and of functions whose CPU time is counted. Their names are values
- * of labels. Programs choose some of these names, so a name may have any bytes.
+ * Appends metrics of services, and of functions whose CPU time is counted. The names of services
+ * and functions become values of labels. Recorded programs choose some of these names, so a name
+ * may have any bytes.
  */
 void facts_totals(const struct totals *t, struct str *ret);
 

@@ -97,8 +97,8 @@ static size_t read_length(const char *s, size_t n)
 }
 
 /*
- * Decides whether the server takes a mark (a request to keep the samples of the time around now).
- * It must come through the Unix socket: over TCP it could be any user's, or a browser's.
+ * Decides whether the server takes a mark (a request to keep the samples of the time around now). A
+ * mark must come through the Unix socket: over TCP, any user or a browser could have sent it.
  */
 static void judge_mark(const struct http_rules *rules, struct http_verdict *v)
 {

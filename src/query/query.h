@@ -44,7 +44,7 @@
 	X(STATUS, "status", false)   /* JSON, as docs/schema/agent-status.schema.json says */      \
 	X(METRICS, "metrics", false) /* Prometheus' text format */                                 \
 	X(PINS, "pins", false)	     /* all pins (kept windows of time), by pins_write() */        \
-	X(MARK, "mark", false)	     /* the pin that the agent has made for the mark */
+	X(MARK, "mark", false)	     /* the pin (kept window of time) made for the mark */
 
 enum query_kind {
 #define X(name, word, window) QUERY_##name,
