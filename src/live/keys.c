@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds out what a sample counts for in the tables of live.c: its process and thread, whether the
- * filter shows it, which of its frames are shown, and the key of each frame's row. It computes each
- * of these once, and keeps the results in arrays indexed by the profile's ids.
+ * filter shows it, which of its frames are shown, and the key of each frame's row. Each of these is
+ * computed once, and kept in arrays that are indexed by the profile's ids.
  */
 #include "base/cleanup.h"
 #include "base/error.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The table that `krait top` shows, updated sample by sample. It is a table of functions, lines,
- * modules, threads, processes or label values, one at a time. For each row it has values in recent
- * time, and since the start. This code works on a profile that grows, and knows neither screens nor
- * where samples come from. The limits below bound its memory, which doesn't grow with time. Samples
- * that don't fit are counted.
+ * The table that `krait top` shows, updated sample by sample. Its rows are functions or lines or
+ * modules or threads or processes or label values, as the user chooses. For each row it has values
+ * in recent time, and since the start. This code works on a profile that grows, and knows neither
+ * screens nor where samples come from. The limits below bound its memory, which doesn't grow with
+ * time. Samples that don't fit are counted.
  */
 #ifndef LIVE_LIVE_H
 #define LIVE_LIVE_H
@@ -100,8 +100,8 @@ struct live_row {
 	/* the interval in which .self and .total[LIVE_RECENT] were counted; see live_self() */
 	uint32_t tick;
 	/*
-	 * number (live.turn) of the last sum that was counted for the row: a function that is in a
-	 * stack several times counts once
+	 * number (live.turn) of the last sum of samples that was counted for the row: a function
+	 * that is in a stack several times counts once
 	 */
 	uint32_t turn;
 	struct live_count self[LIVE_SPANS], total[LIVE_SPANS];
@@ -127,8 +127,8 @@ struct live_who {
 };
 
 /*
- * A part of the window of recent time. It sums up consecutive intervals, which leave the window
- * together.
+ * A part of the window of recent time: the sum of some consecutive intervals, which leave the
+ * window together.
  */
 struct live_part {
 	struct sums sums;
@@ -235,8 +235,8 @@ void live_gil_clear(struct live *l);
 _must_use_ int live_lock_waits(struct live *l, bool folded, struct lock_waits *ret);
 
 /*
- * Ends an interval that was @seconds long: the samples added since the last tick become the last
- * interval. 0 or -ENOMEM + message.
+ * Ends an interval that was @seconds long: the samples that were added since the previous call
+ * become the last interval. 0 or -ENOMEM + message.
  */
 _must_use_ int live_tick(struct live *l, double seconds);
 

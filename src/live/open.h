@@ -27,7 +27,7 @@ struct live_wait {
 	int64_t told[OPEN_VALUES]; /* how much was counted so far of each of the wait's values */
 	/*
 	 * ids of the stack and the labels that the wait's sample would have, for live_wait_now(); 0
-	 * after the profile was condensed
+	 * after the profile was condensed (made smaller)
 	 */
 	uint32_t labels, stack;
 	uint32_t tick; /* number of the last interval at whose end the wait wasn't over */
@@ -55,8 +55,8 @@ void live_open_fini(struct live_open *o);
 
 /*
  * Called before live_tick(), in this order: live_open_begin(); live_open_add() for each wait that
- * isn't over; live_open_end(). @s: the sample that the wait would be. @left: as in struct
- * live_wait. 0 or -ENOMEM + message.
+ * isn't over; live_open_end(). @s: the sample that the wait would be if it ended now. @left: as in
+ * struct live_wait. 0 or -ENOMEM + message.
  */
 void live_open_begin(struct live *l);
 _must_use_ int live_open_add(struct live *l, const struct profile_sample *s, bool left);
@@ -69,8 +69,8 @@ _must_use_ int live_open_end(struct live *l);
 void live_open_settle(struct live *l, struct profile_sample *s);
 
 /*
- * Forgets the ids of stacks and labels. Call it after the profile was condensed, because condensing
- * changes the ids.
+ * Forgets the ids of stacks and labels. Call it after the profile was condensed (made smaller),
+ * because that changes the ids.
  */
 void live_open_condensed(struct live_open *o);
 

@@ -52,7 +52,10 @@ struct table {
 		const struct table_column *sort;
 		bool ascending;
 	} orders[2];
-	/* only rows that contain this text are shown, in upper or lower case; "": all rows */
+	/*
+	 * only rows that contain this text are shown, no matter whether in upper or lower case; "":
+	 * all rows
+	 */
 	char filter[128];
 	VEC(uint32_t) rows; /* the shown rows in their order, as indexes into live->rows */
 };

@@ -84,7 +84,9 @@ struct browse {
 	uint64_t key;
 	bool held;
 
-	/* The tree of the row that the tree page and the flame page show. */
+	/*
+	 * The tree that the tree page and the flame page show: the callers or callees of one row.
+	 */
 	struct calltree tree;
 	char *opened; /* name of the row whose tree is shown */
 	VEC(struct tree_line) lines;
