@@ -50,8 +50,9 @@ static int unknown_command(char **words, int n)
 
 /*
  * Opens something useless under each closed standard descriptor. Otherwise the first file that
- * krait opens would get such a number, and messages would be written into it. These descriptors
- * can't be read or written, and are closed in commands that krait starts.
+ * krait opens would get the number of a standard descriptor, and messages would be written into
+ * this file. These descriptors can't be read or written, and are closed in commands that krait
+ * starts.
  */
 static void hold_closed_descriptors(void)
 {

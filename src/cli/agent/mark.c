@@ -22,7 +22,10 @@ struct mark_options {
 
 #define FIELD(f) offsetof(struct mark_options, f)
 
-/* Sends the mark to the server of queries, which has the right to pass it on to the agent. */
+/*
+ * Sends the mark (a request to keep the samples of the time around now) to the server of queries,
+ * which has the right to pass it on to the agent.
+ */
 static int ask_server(const char *socket, const char *text, struct pin *ret)
 {
 	_cleanup_(query_fini) struct query q = {.kind = QUERY_MARK, .words = text};

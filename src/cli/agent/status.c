@@ -93,7 +93,8 @@ static void print_facts(const struct store_facts *f)
 	print_confined((unsigned)v[BATCH_CONFINED]);
 }
 
-#define PINS_SHOWN 10 /* how many pins are printed, the newest first; --json has all pins */
+/* how many pins (kept windows of time) are printed, the newest first; --json has all of them */
+#define PINS_SHOWN 10
 
 static void print_pin(const struct pin *p, bool first)
 {

@@ -84,7 +84,10 @@ void config_origin(const struct config *c, const struct option_row *row, struct 
 	add_origin(last_of(c, row), ret);
 }
 
-/* Tells whether @text mentions the option @name: "--rate", but not "--rates". */
+/*
+ * Tells whether @text mentions the option @name. For the name "rate", "--rate" is such a mention,
+ * and "--rates" isn't.
+ */
 static bool names(const char *text, const char *name)
 {
 	size_t n = strlen(name);
@@ -123,8 +126,8 @@ static void settings_fini(settings_vec *v)
 }
 
 /*
- * An option_met_fn: remembers an option of the command line. It is applied after those of the
- * files.
+ * An option_met_fn: remembers an option of the command line. This option is applied after the
+ * options of the files.
  */
 static int keep_typed(void *ctx, const struct option_row *row, const char *value)
 {

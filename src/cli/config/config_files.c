@@ -158,8 +158,8 @@ static int read_directory(struct config *c, const char *path)
 }
 
 /*
- * Tells whether only root and the user who runs krait may write to the file's directory. Other
- * users could replace the file.
+ * Tells whether only root and the user who runs krait may write to the file's directory. If other
+ * users may write there, they can replace the file.
  */
 static bool is_in_safe_place(struct config *c, const char *path)
 {

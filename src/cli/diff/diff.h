@@ -80,10 +80,10 @@ _must_use_ int diff_print_page(const struct diff_facts *f, const struct diff_sty
 			       FILE *out);
 
 /*
- * They append sentences. diff_add_verdict(): if it is known how much work was done, which
- * function's cost changed most; otherwise what all functions together cost, and which shares
- * changed most. diff_add_doubt(): that a function's large change may be chance. diff_add_sum():
- * what all functions together cost, which the verdict may have said already.
+ * These functions append sentences, which say: diff_add_verdict(): if it is known how much work was
+ * done, which function's cost changed most; otherwise what all functions together cost, and which
+ * shares changed most. diff_add_doubt(): that a function's large change may be chance.
+ * diff_add_sum(): what all functions together cost, which the verdict may have said already.
  */
 void diff_add_verdict(const struct diff_facts *f, struct str *b);
 void diff_add_doubt(const struct diff_facts *f, struct str *b);
@@ -133,8 +133,8 @@ _must_use_ int fail_rule_parse(const char *text, struct fail_rule *ret);
 void fail_rule_fini(struct fail_rule *r);
 
 /*
- * Tells whether a change that is more than noise exceeds the limit. Returns 1, and the reason in
- * @why; 0; or -ENOMEM + message. Warns if no function has the limit's name.
+ * Tells whether a change that is more than noise exceeds the limit. Returns 1 if so, and the reason
+ * in @why; 0 if not; or -ENOMEM + message. Warns if no function has the limit's name.
  */
 _must_use_ int fail_rule_hit(const struct fail_rule *r, const struct diff_facts *f,
 			     struct str *why);

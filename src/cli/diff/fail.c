@@ -83,8 +83,8 @@ static bool is_beyond(const struct fail_rule *r, const struct diff_cost *c, doub
 
 /*
  * Tells whether the change is judged relative to the change of most functions. So it is for a
- * function's own cost, if it is known how much work was done. For a total it isn't, because the
- * function may contain the whole program.
+ * function's own cost, if it is known how much work was done. For a total it isn't, because a
+ * function's total may be that of the whole program.
  */
 static bool is_beside(const struct fail_rule *r, const struct diff_facts *f)
 {

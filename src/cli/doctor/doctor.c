@@ -185,7 +185,10 @@ struct doctor_options {
 	enum color_mode color;
 };
 
-/* Tells the user who granted capabilities to the file @path what they mean. */
+/*
+ * Tells the user, who has just granted capabilities to the file @path, what these capabilities
+ * allow.
+ */
 static void say_granted(FILE *out, const char *path)
 {
 	gid_t gid;

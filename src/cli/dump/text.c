@@ -363,8 +363,8 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 	struct dump_print here = *all, *to = &here;
 
 	/*
-	 * If the process hangs or isn't Python, only its kernel frames are known, so they are
-	 * shown.
+	 * If the process hangs, only its kernel frames are known. If it isn't Python, they may be
+	 * all that is known. So kernel frames are shown.
 	 */
 	here.kernel |= p->locked || !p->version;
 
@@ -374,7 +374,7 @@ void dump_print_text(const struct dump_print *all, const struct dump_process *p)
 		put_versions(to, p);
 	else if (*p->not_understood)
 		fprintf(to->out, ", %s, which isn't supported", p->not_understood);
-	/* it is certain only of a process that still runs that it isn't Python */
+	/* only of a process that still runs does krait know for certain that it isn't Python */
 	else if (to->life == LIFE_GOES_ON)
 		fputs(", not Python", to->out);
 	fprintf(to->out, ", %zu thread%s\n", p->threads.n, p->threads.n == 1 ? "" : "s");

@@ -111,8 +111,8 @@ static int run(const struct command *self, int argc, char **argv)
 		return r;
 	mcp_take_signals();
 	/*
-	 * Messages are read without capabilities. Each tool runs as a new krait process, which has
-	 * them.
+	 * This process reads messages without capabilities. Each tool runs as a new krait process,
+	 * which has capabilities.
 	 */
 	caps_restore(0);
 	r = serve(&o);

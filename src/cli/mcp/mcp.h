@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * `krait mcp`: the Model Context Protocol (revision 2025-11-25, transport "stdio"): each line is a
- * JSON-RPC 2.0 message. A client may do all that the user who started the server may do. Still,
- * messages are bounded and checked.
+ * JSON-RPC 2.0 message. A client may do all that the user who started the server may do. Still, the
+ * server limits the length of messages, and checks them.
  */
 #ifndef CLI_MCP_MCP_H
 #define CLI_MCP_MCP_H

@@ -94,8 +94,8 @@ static int add_file(word_vec *words, const struct str *file)
 }
 
 /*
- * Runs krait with the command line @words, which it ends with a NULL and frees. If @r is an error,
- * only frees it.
+ * Ends the list @words with a NULL, runs krait with it as the command line, and frees it. If @r is
+ * an error, only frees the list.
  */
 static int run(word_vec *words, int r, unsigned seconds, struct str *ret)
 {

@@ -55,11 +55,11 @@ _must_use_ int py_spy_shape(const struct py_spy_options *o, struct profile **p, 
 int py_spy_root(pid_t pid);
 
 /*
- * Returns the path of @function's file as py-spy shortens it, for example "json/decoder.py": from
- * the outermost directory that has an __init__.py on. With @o->full_filenames, returns the whole
- * path. @root: the result of py_spy_root(). If @root is -1, the module's name (if known) tells
- * which directories are packages. @names: the names of the frames in @p. The result points into the
- * profile's string.
+ * Returns the path of @function's file as py-spy shortens it, for example "json/decoder.py": the
+ * shortened path begins with the outermost package, that is, a directory that has an __init__.py.
+ * With @o->full_filenames, returns the whole path. @root: the result of py_spy_root(). If @root is
+ * -1, the module's name (if known) tells which directories are packages. @names: the names of the
+ * frames in @p. The result points into the profile's string.
  */
 const char *py_spy_file(const struct py_spy_options *o, const struct profile *p,
 			const struct render_names *names, uint32_t function, int root);

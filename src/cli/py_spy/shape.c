@@ -66,8 +66,8 @@ static const char *from_package(const char *path, int root)
 }
 
 /*
- * Returns the last part of @path that has as many names as the module's name has; one more if the
- * file is __init__.py.
+ * Returns the last components of @path: as many as the module's name has, and one more if the file
+ * is __init__.py.
  */
 static const char *from_module(const char *path, const char *module)
 {
@@ -181,7 +181,7 @@ static uint32_t process_frame(struct shape *s, uint32_t labels)
 }
 
 /*
- * Tells whether py-spy shows the frame. It shows no frames of the kernel and of the garbage
+ * Tells whether py-spy shows the frame. py-spy shows no frames of the kernel and of the garbage
  * collector.
  */
 static bool is_shown(const struct shape *s, uint32_t id)

@@ -57,7 +57,8 @@ static bool is_expected(enum walk_outcome outcome)
 
 /*
  * The samples of one event. The share of each outcome (how the reading of a stack ended) is a
- * percentage of this event's samples: even if it is large, it may be small among all samples.
+ * percentage of this event's samples. As a percentage of the samples of all events, it may be much
+ * smaller.
  */
 struct outcome_of {
 	uint64_t samples;

@@ -21,7 +21,9 @@ struct closing_line {
 	char *text;
 };
 
-/* The closing lines. Must begin as zeros. */
+/*
+ * The closing lines, which are printed at the end of a recording. Initialise the struct with zeros.
+ */
 struct closing {
 	const struct summary *m; /* the numbers that the lines are made from */
 	VEC(struct closing_line) lines;

@@ -26,8 +26,8 @@ static void add_unread(const struct session *s, struct closing *c)
 	const char *why = patience_words(&s->patience, text, sizeof(text));
 
 	/*
-	 * with .prompt (krait top) krait never waits for names, and has printed what it knew
-	 * already
+	 * krait top sets .prompt: it never waits for names, and has already printed the names that
+	 * it knew
 	 */
 	if (s->prompt)
 		return;

@@ -81,8 +81,8 @@ static void add_check(struct closing *c)
 #define THROTTLED_PERCENT 1.0
 
 /*
- * Adds a line for each control group that its CPU quota throttled. It also says for how much of the
- * time that its threads were ready to run the quota may be the reason.
+ * Adds a line for each control group that its CPU quota throttled. The line also says how long the
+ * group's threads were ready to run, and how much of this time may be due to the quota.
  */
 static void add_throttled(const struct session *s, struct closing *c)
 {

@@ -282,8 +282,9 @@ static int close_recording(struct recording *x, const struct summary *m,
 }
 
 /*
- * Tells whether the profile may be written to another directory instead. That doesn't help if the
- * reader of the output is gone, if memory ran out, or if the profile can't be written at all.
+ * Tells whether the profile may be written to another directory instead. Another directory doesn't
+ * help if the reader of the output is gone, if memory ran out, or if the profile can't be written
+ * at all.
  */
 static bool is_of_the_place(int error)
 {

@@ -99,8 +99,8 @@ static int become_command(void *arg)
 }
 
 /*
- * Finds the user who called krait, opens the outputs, and forks the command (it waits). All this
- * comes before the recording, so errors show early.
+ * Finds the user who called krait, opens the outputs, and forks the command's process, which then
+ * waits. All this comes before the recording, so errors show early.
  */
 static int prepare(struct recording *x)
 {

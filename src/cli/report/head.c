@@ -144,8 +144,8 @@ static void print_sentence(struct report_printer *p, struct str *b, int most)
 }
 
 /*
- * Prints how long the program ran and waited. This stands before the shares, because they may be
- * shares of little time.
+ * Prints how long the program ran and waited. This stands before the shares, because the shares may
+ * be shares of little time.
  */
 void report_print_use(struct report_printer *p)
 {

@@ -7,7 +7,8 @@
 #include "profile/profile.h"
 
 /*
- * Appends "37 % of the CPU time is at aio.py:5 (count)"; appends nothing if there are no samples.
+ * Appends a sentence such as "37 % of the CPU time is at aio.py:5 (count)", in which count is the
+ * line's function. Appends nothing if there are no samples.
  * @value: value type, NULL: the profile's default. @inverted: stacks begin with their innermost
  * frame. @partial: filters left out some samples of threads (view_is_partial()). Nothing may be
  * added to @p meanwhile. Returns 1 if the sentence says what threads wait for, else 0; -EINVAL +

@@ -281,8 +281,8 @@ static int choose_samples(const struct report_options *o, struct report_facts *f
 }
 
 /*
- * Refuses --per-process or --per-thread if no sample has the label. That happens before anything is
- * printed.
+ * Refuses --per-process or --per-thread if no sample has a label that names its process or thread.
+ * Call it before anything is printed.
  */
 static int check_per(const struct report_facts *f, bool wanted, const char *what)
 {
@@ -333,8 +333,9 @@ static int print(void *arg, FILE *out)
 }
 
 /*
- * A page that is made from a page keeps the source text in it. If only a part of the profile is
- * shown, the text isn't kept, because it isn't known which text belongs to that part.
+ * A page that is made from another page gets the source text of that other page. If only a part of
+ * the profile is shown, the new page gets no text, because it isn't known which text belongs to
+ * that part.
  */
 static int take_text(const struct report_options *o, const struct report_facts *f, struct str *text)
 {

@@ -138,8 +138,8 @@ static int want(struct wanted *w, pid_t pid)
 }
 
 /*
- * Finds the window of time that --pin or --mark names. It is pinned, so all its samples are still
- * in the store.
+ * Finds the window of time that --pin or --mark names. Such a window is pinned (kept), so all its
+ * samples are still in the store.
  */
 static int find_pin(struct stored *s)
 {

@@ -63,7 +63,10 @@ static void add_gc_part(const struct report_printer *p, const struct cost *c, st
 {
 	double share = report_percent(p->f, c->gc);
 
-	/* If all of the time is garbage collection, no part of it is mentioned. */
+	/*
+	 * If all of the recorded time is garbage collection, saying so for each function would be
+	 * useless.
+	 */
 	if (p->f->costs.kinds[KIND_GC] == p->f->costs.all || !c->location)
 		return;
 	if (share >= GC_LEAST && costs_kind(&p->f->costs, c->location) != KIND_GC)
@@ -339,7 +342,10 @@ static int print_tables(struct report_printer *p)
 	return r;
 }
 
-/* Prints the table of states without the rest: the profile has no samples of the shown value. */
+/*
+ * Prints only the table of states, without the other tables. It is called if the profile has no
+ * samples of the shown value.
+ */
 static int print_states(struct report_printer *p)
 {
 	int r = report_add_states(p->f, p->md, &p->shares);

@@ -226,7 +226,10 @@ static void add_cell(struct report_printer *p, const char *text, int columns, bo
 	markup_add_md_code(&p->row, str_cstr(&shown), shown.n);
 }
 
-/* Prints one row. Its share is that of all waits for locks. @text: as in struct ended. */
+/*
+ * Prints one row. The row's percentage says how much of the time of all waits for locks @ns is.
+ * @text: as in struct ended.
+ */
 static void print_row(struct report_printer *p, const struct wakers *k, int64_t ns,
 		      const char *const *text)
 {

@@ -80,7 +80,10 @@ static void add_nothing(const struct report_facts *f, struct str *b)
 	}
 }
 
-/* For a profile that is a difference of two: appends how much rose and how much fell. */
+/*
+ * For a profile that is the difference of two profiles: appends the sum of its positive values and
+ * the sum of its negative values.
+ */
 static void add_signed(const struct report_facts *f, struct str *b)
 {
 	const char *unit = profile_meta(f->p)->values[f->value].unit;
@@ -122,8 +125,8 @@ static int whole_percent(const struct report_facts *f, int64_t value)
 }
 
 /*
- * Appends text such as "22 of these 37 %". Both numbers are percentages of all. The words say that
- * 22 % are a part of these 37 %, and not 22 % of them.
+ * Appends how much of @whole @part is, as in "22 of these 37 %". Both numbers are percentages of
+ * the value of all samples: @whole is 37 % of it, and @part is 22 % of it.
  */
 static void add_part(const struct report_facts *f, int64_t part, int64_t whole, struct str *b)
 {
@@ -196,8 +199,8 @@ static void add_around(const struct report_facts *f, struct str *b)
 }
 
 /*
- * Tells whether a library function that is called has nearly all (nine tenths) of the value that
- * the sentence names first.
+ * Tells whether a library function that the user's code calls has nearly all (nine tenths) of the
+ * value that the sentence names first.
  */
 static bool is_callees(const struct report_facts *f)
 {
@@ -208,8 +211,9 @@ static bool is_callees(const struct report_facts *f)
 }
 
 /*
- * Appends the user's line or function, and what it mostly does: "at aio.py:5 (count), 22 of these
- * 37 % in re.findall" or "in app.hot, 60 of these 90 % at app.py:8".
+ * Appends where in the user's code most of the value is, for example "at aio.py:5 (count), 22 of
+ * these 37 % in re.findall". This means: line 5 of aio.py, in function count, has 37 % of the
+ * value; 22 % of the value are in re.findall, which is called there.
  */
 static void add_own(const struct report_facts *f, struct str *b)
 {

@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "profile/profile.h"
 
-/* The processes and threads that are alive. Must begin as zeros. */
+/* The processes and threads that are alive. Initialise the struct with zeros. */
 struct alive {
 	/* ids of the processes and threads that were alive when alive_look() was last called */
 	struct map processes, threads;
@@ -22,8 +22,8 @@ struct alive {
  */
 void alive_look(struct alive *a, const struct profile *p);
 /*
- * Forgets which label sets were looked at. Call it after the profile was condensed, because
- * condensing changes their ids.
+ * Forgets which label sets were looked at. Call it after the profile was condensed (made smaller),
+ * because that changes the ids of label sets.
  */
 void alive_condensed(struct alive *a);
 void alive_fini(struct alive *a);
