@@ -5,9 +5,9 @@
  * bpf_probe_read_user() uses copy_from_user_nofault(). From 5.19 on, that function called
  * check_object_size(), which may take a lock of the vmalloc area. In an interrupt on a CPU that
  * already holds this lock, the call never returns. Linux commit d319f344561d ("mm: Fix
- * copy_from_user_nofault()", 6.4) removed the fault, also from 6.1.36 and 6.3.10. So 5.19.x, 6.0.x,
- * 6.1.0-6.1.35, 6.2.x and 6.3.0-6.3.9 are dangerous. Distributions keep 6.1.0 in `uname -r`
- * whatever the patch level is, so `uname -r` alone doesn't decide.
+ * copy_from_user_nofault()", 6.4) removed the fault; 6.1.36 and 6.3.10 have this commit too. So
+ * 5.19.x, 6.0.x, 6.1.0-6.1.35, 6.2.x and 6.3.0-6.3.9 are dangerous. Distributions keep 6.1.0 in
+ * `uname -r` whatever the patch level is, so `uname -r` alone doesn't decide.
  */
 #ifndef HOST_KERNEL_DANGER_H
 #define HOST_KERNEL_DANGER_H

@@ -244,7 +244,7 @@ int place_open(const struct place *p, const char *path)
 		    O_WRONLY | O_NOCTTY | O_CLOEXEC | (p->handed ? 0 : O_NOFOLLOW));
 	if (fd < 0 || fstat(fd, &st))
 		return err_sys(-errno, "can't write %s", path);
-	/* @p->fd keeps the inode in use, so no other file can have got the same number. */
+	/* @p->fd keeps the inode in use, so no other file can have got the same inode number. */
 	if (st.st_dev != p->st.st_dev || st.st_ino != p->st.st_ino)
 		return err_set(-EPERM, "can't write %s: another file has just been put there",
 			       path);
