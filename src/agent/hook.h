@@ -3,7 +3,8 @@
  * The program that the user wants to be run when a trigger fires (krait agent run --on-trigger). A
  * separate process, the hook's process, runs that program, one run at a time. The sampler forks the
  * hook's process before it has anything that a child could inherit. The hook's process has no
- * capability. If root started the agent, it becomes krait's own user, or nobody.
+ * capability. If root started the agent, the hook's process becomes krait's own user or the user
+ * nobody.
  *
  * The program gets three arguments: the trigger's name, words that say why the trigger fired, and
  * the pinned window of time (its samples are kept), in the form in which `krait last` takes a

@@ -32,7 +32,10 @@ struct link {
 	 */
 	uint64_t began_ns, delay_ns;
 	uint64_t again_ns; /* when the next writer is to be started */
-	/* CPU time of the present writer, and the sum of all earlier writers */
+	/*
+	 * .cpu_ns: CPU time of the present writer; .cpu_before: CPU time of all earlier writers
+	 * together
+	 */
 	int64_t cpu_ns, cpu_before;
 	unsigned confined; /* how the writer is confined: bits of enum confined */
 	/* number of samples that were dropped, because the pipe or the disk had no room */

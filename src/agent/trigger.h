@@ -67,8 +67,8 @@ struct triggers {
 };
 
 /*
- * The most that a service may take: @cpu_ppm of one CPU, @wait_ppm of one thread's time, in
- * millionths.
+ * Begins to check triggers. @cpu_ppm: the most CPU time that a service may take, in millionths of
+ * one CPU. @wait_ppm: how long a service may wait, in millionths of one thread's time.
  */
 void triggers_begin(struct triggers *t, struct link *link, struct profile *p, uint64_t cpu_ppm,
 		    uint64_t wait_ppm, uint64_t now);

@@ -222,9 +222,9 @@ static int (*const answers[QUERY_N_KINDS])(struct question *, struct store *) = 
 };
 
 /*
- * Makes the answer. A lock lets only one process at a time make one, so that their memory doesn't
- * add up. A user's mark (QUERY_MARK) is answered without the lock: it takes little memory, but has
- * to wait for the agent.
+ * Makes the answer. A lock lets only one process at a time make an answer, so that the memory that
+ * answers take doesn't add up. A user's mark (QUERY_MARK) is answered without the lock: it takes
+ * little memory, but has to wait for the agent.
  */
 static int make(struct question *q)
 {

@@ -29,7 +29,10 @@
  * may ask everything never wait for them.
  */
 #define MAX_OTHERS 8
-/* the most connections of one user, or over TCP, that are answered at a time */
+/*
+ * the most connections that are answered at a time for one user; all clients over TCP count as one
+ * user
+ */
 #define MAX_SAME 4
 /* the most connections of users who may ask everything, in addition to MAX_OTHERS */
 #define MAX_ALL	 4
