@@ -67,8 +67,8 @@ struct dump {
 	uint64_t sockets_ns; /* how much CPU time, in ns, lists of sockets may still take */
 	int kallsyms;	     /* descriptor of /proc/kallsyms; -1: it couldn't be opened */
 	/*
-	 * reads the kernel program's records of threads; NULL: krait has no right to, or the kernel
-	 * is too old
+	 * reads the kernel program's records of threads; NULL: krait has no right to read them, or
+	 * the kernel is too old
 	 */
 	struct tasks *tasks;
 	VEC(struct rec_task) blocked;
