@@ -53,8 +53,8 @@ static bool is_thread(struct live *l, uint32_t labels, const struct gil_thread *
 }
 
 /*
- * Appends where the GIL's holder was for most of the time that others waited for it: " in f
- * (app.py:3)".
+ * Appends the place in the code at which the GIL's holder was during most of the time that others
+ * waited for it: " in f (app.py:3)".
  */
 static void add_place(struct table *v, const struct gil_thread *t, struct str *ret)
 {

@@ -301,8 +301,8 @@ static int add_sums(struct sums *to, const struct sums *from)
 }
 
 /*
- * Adds the last interval to the window of recent time, and drops the oldest parts that the window
- * can do without.
+ * Adds the last interval to the window of recent time, and drops the oldest parts that aren't
+ * needed to reach the window's length.
  */
 static int move_window(struct live *l, double seconds)
 {

@@ -166,7 +166,7 @@ struct live {
 	struct live_count interval;  /* the sum of all shown samples of the last interval */
 	double interval_seconds;
 	double seconds[LIVE_SPANS]; /* length of each span in seconds */
-	/* by span: the sum over all that is shown; it is the 100 % of the shares */
+	/* by span: the sum over all that is shown; shares are percentages of this sum */
 	struct live_count all[LIVE_SPANS];
 	enum live_table table;
 	struct live_only only;
@@ -296,7 +296,10 @@ static inline bool live_has_samples(const struct live *l)
 	return l->value <= 1 && !l->wall;
 }
 
-/* Return the row's count in a span of time; it is zero if the row has no samples in that span. */
+/*
+ * Return the row's own count and its total count in a span of time. A count is zero if the row has
+ * no samples in that span.
+ */
 struct live_count live_self(const struct live *l, const struct live_row *row, enum live_span span);
 struct live_count live_total(const struct live *l, const struct live_row *row, enum live_span span);
 
