@@ -11,7 +11,7 @@ enum color_mode { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum color { COLOR_OFF, COLOR_RED, COLOR_GREEN, COLOR_YELLOW };
 
 /*
- * Tells whether output to @f has colours. In automatic mode it has if @f is a terminal with
+ * Tells whether output to @f has colours. In automatic mode it has colours if @f is a terminal with
  * colours, and NO_COLOR (no-color.org) isn't set.
  */
 bool color_wanted(enum color_mode mode, FILE *f);

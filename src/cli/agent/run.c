@@ -88,7 +88,10 @@ static void take_over(const struct agent_run_options *from, struct agent_run_opt
 	log_set_level(LOG_NOTE + MIN(to->record.verbose, 2));
 }
 
-/* Reads the configuration again. If it has a fault, the old one stays in force as a whole. */
+/*
+ * Reads the configuration again. If it has a fault, the old configuration stays in force as a
+ * whole.
+ */
 static void reload(void *ctx)
 {
 	_cleanup_(agent_options_fini) struct agent_run_options o;

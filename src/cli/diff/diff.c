@@ -161,8 +161,8 @@ static int print(void *arg, FILE *out)
 }
 
 /*
- * Warns that limits in percent are compared with changes of rates or shares if it isn't known how
- * much work was done: more CPU time per second may only mean more work per second.
+ * If it isn't known how much work was done, warns that limits in percent are compared with changes
+ * of rates or shares: more CPU time per second may only mean more work per second.
  */
 static void warn_of_rules(const struct diff_options *o, const struct diff_facts *f)
 {
@@ -192,8 +192,8 @@ static int find_unjudged(const struct diff_options *o, struct diff_facts *f)
 }
 
 /*
- * Checks whether changes exceed the limits of --fail-if. Prints the change that exceeds the first
- * such limit. Returns the exit code.
+ * Checks whether changes exceed the limits of --fail-if. If several limits are exceeded, prints a
+ * change only for the first of them. Returns the exit code.
  */
 static int apply_rules(const struct diff_options *o, const struct diff_facts *f)
 {

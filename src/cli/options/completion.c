@@ -109,8 +109,8 @@ static void bash(void)
 	      stdout);
 	for_each_command(c) bash_values(*c);
 	/*
-	 * `krait help` is followed by the name of a command, or by --help if the word begins with
-	 * -.
+	 * `krait help` is followed by the name of a command, or by --help if the word that is being
+	 * completed begins with -.
 	 */
 	fputs("\thelp,help) [[ $cur == -* ]] && words='--help' || words=\"$names formats\" ;;\n"
 	      "\t*)\n\t\tcase $command in\n",

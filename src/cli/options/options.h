@@ -90,8 +90,7 @@ struct command {
 	bool reads_files;     /* the command only reads files, so krait gives up the other rights */
 	bool hidden;	      /* --help and completions don't show the command */
 	/*
-	 * the options imitate those of another tool, so messages don't refer to --help of krait's
-	 * own
+	 * the options imitate those of another tool, so messages don't refer to krait's own --help
 	 */
 	bool borrowed;
 	/*
@@ -108,7 +107,8 @@ static inline const char *command_word(const struct command *c)
 }
 
 /*
- * All commands; NULL-terminated. A command line without a command has the options of the first one.
+ * All commands; NULL-terminated. A command line without a command has the options of the first
+ * command in this list.
  */
 extern const struct command *const commands[];
 /* Returns the command called @name; NULL: there is no such command. */

@@ -47,7 +47,7 @@ static bool is_package(int root, const char *path, size_t n)
 	return length > 0 && (size_t)length < sizeof(init) && !faccessat(root, init, F_OK, 0);
 }
 
-/* Returns where the last name of a path begins. The path goes from @path to @end. */
+/* Returns where the last component of a path begins. The path goes from @path to @end. */
 static const char *name_before(const char *path, const char *end)
 {
 	while (end > path && end[-1] != '/')

@@ -43,8 +43,8 @@ int record_choose_services(struct record_options *o)
 }
 
 /*
- * Tells whether only waits have label @key. If so, a recording has the label only if it has such
- * waits.
+ * Tells whether waits are recorded and @key is a label that only some kinds of waits have. A
+ * recording without waits of these kinds lacks the label.
  */
 static bool is_label_of_waits(const struct record_options *o, const char *key)
 {

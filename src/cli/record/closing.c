@@ -224,8 +224,8 @@ static void add_too_few(const struct session *s, struct closing *c, unsigned sou
 #define DAEMONS_NAMED 3
 
 /*
- * Names the daemons that the command left running. Users might not expect that what these do from
- * now on isn't recorded.
+ * Names the daemons that the command left running. What these daemons do from now on isn't
+ * recorded, which users might not expect.
  */
 static void add_daemons(const struct session *s, struct closing *c)
 {

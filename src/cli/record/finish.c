@@ -167,8 +167,8 @@ static bool hides_waits(const struct recording *x, const struct summary *m)
 }
 
 /*
- * Tells whether the output has all values of the recording. Formats that don't have them all have
- * only the one that --value names.
+ * Tells whether the output has all values of the recording. Other formats have only the value that
+ * --value names.
  */
 static bool has_all_values(const struct recording *x)
 {

@@ -308,7 +308,7 @@ static int check_folded(const struct record_options *o)
 
 /*
  * Tells whether a time can be shown. With --value, the value must be a time. Without --value, it is
- * enough if one event counts a time.
+ * enough if one of the events measures time.
  */
 static bool has_time(const struct record_options *o)
 {

@@ -68,8 +68,8 @@ enum source_hidden {
 struct report_source_line {
 	struct str text; /* the source line; empty: it isn't shown */
 	/*
-	 * where the expression begins and ends in .text, in bytes; equal: it isn't known, or it is
-	 * all of .text
+	 * where the expression begins and ends in .text, in bytes; if both are equal, the
+	 * expression isn't known, or is all of .text
 	 */
 	size_t from, to;
 	bool changed; /* the file was changed, so its text isn't what ran */

@@ -84,7 +84,7 @@ static enum source_hidden is_hidden(const struct report_facts *f, const struct c
 
 /*
  * Takes the line from the page. Returns false if the profile isn't a page, or if the page lacks the
- * file's text, perhaps because it was made without --source (.foreign).
+ * file's text, perhaps because the page was made without --source (.foreign).
  */
 static bool find_in_page(const struct report_facts *f, const struct cost_line *l,
 			 struct report_source_line *ret)

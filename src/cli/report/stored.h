@@ -77,8 +77,8 @@ int stored_value_cgroup(void *field, const char *text);
 		 "repeated"}
 
 /*
- * Rows of --since and --until. With a file they are times since the recording's beginning, with a
- * store wall clock times.
+ * Rows of --since and --until. With a file, they are times since the recording's beginning; with a
+ * store, they are wall clock times.
  */
 #define STORED_TIME_ROWS(at)                                                                       \
 	{.name = "since", .arg = "TIME", .set = value_string,                                      \

@@ -325,8 +325,8 @@ int report_find_too_few(struct report_facts *f)
 	if (told && f->value)
 		r = profile_each(f->p, count_sample, &c);
 	/*
-	 * The samples may stand for different numbers of events, so a single one may have most of
-	 * them.
+	 * The samples may stand for different numbers of events, so a single sample may stand for
+	 * most of the events.
 	 */
 	f->too_few = told && f->value && c.n < LEAST_SAMPLES;
 	return r;

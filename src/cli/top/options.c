@@ -144,7 +144,7 @@ static const struct option_refusal refused[] = {
 
 /*
  * Chooses the table. --by process and --by thread choose the tables of processes and threads,
- * because those have the ids too.
+ * because the rows of those tables also have the ids.
  */
 static int choose_table(struct top_options *o)
 {
