@@ -26,8 +26,8 @@ void collect_begin(struct collect *c, uint64_t start_ns)
 }
 
 /*
- * Called when a process is forgotten: frees what the folders other than process/ keep for this
- * process.
+ * Called when a process is forgotten: frees what the code in all folders other than process/ keeps
+ * for this process.
  */
 static void close_process(struct collect *c, struct process *p)
 {
@@ -154,8 +154,9 @@ static void take_given_up(struct collect *c)
 
 /*
  * Reads what may have changed in processes. No sample in this collect_flush() needs the result: a
- * sample that needs a new mapping waits until the next one. So the counter c->flushes goes up after
- * the mappings were read. After that, run-time code in these mappings is read.
+ * sample that needs a new mapping waits until the next collect_flush(). So the counter c->flushes
+ * goes up after the mappings were read. After that, the code in these mappings that was made at run
+ * time is read.
  */
 static void look_after_processes(struct collect *c, bool last)
 {
@@ -178,8 +179,9 @@ static void ask(struct collect *c)
 }
 
 /*
- * Doesn't read the lists of run-time code that gdb reads: only collect_flush() does. If a process
- * ends before the next collect_flush(), such code of the process has no names.
+ * Doesn't read the lists in which processes register code made at run time for gdb: only
+ * collect_flush() reads them. If a process ends before the next collect_flush(), such code of the
+ * process has no names.
  */
 void collect_ask(struct collect *c)
 {

@@ -86,7 +86,7 @@ _must_use_ int collect_peek_wait(struct collect *c, const struct rec_wait *rec,
 
 /*
  * Returns when (CLOCK_MONOTONIC) collect_flush() has something to do even without new records;
- * UINT64_MAX: it hasn't.
+ * UINT64_MAX: it has nothing to do.
  */
 uint64_t collect_due_ns(const struct collect *c);
 
@@ -98,9 +98,9 @@ uint32_t collect_kernel_stack(struct collect *c, const __u64 *pc, size_t n);
 
 /*
  * These functions are for callers that walk stacks themselves. collect_want_rows() asks for the
- * unwind rows of the code at @pc in space @version. It returns true if these rows may be made.
- * collect_await() waits until the rows are made. With them the walk gets further, and may need more
- * rows.
+ * unwind rows of the code at @pc; @version is the number of the reading of the process's mappings
+ * (a space) in which @pc lies. It returns true if these rows may be made. collect_await() waits
+ * until the rows are made. With them the walk gets further, and may need more rows.
  */
 bool collect_want_rows(struct collect *c, uint32_t version, uint64_t pc);
 void collect_await(struct collect *c);
@@ -143,8 +143,8 @@ void collect_look_again(struct collect *c);
 
 /*
  * Examines process @tgid now, before it is sampled, and tells the kernel programs. 1: Python that
- * can be profiled. 0: not Python. -ENOTSUP + message: Python that krait doesn't support. -errno: it
- * is gone, or krait lacks the rights.
+ * can be profiled. 0: not Python. -ENOTSUP + message: Python that krait doesn't support. -errno:
+ * the process is gone, or krait lacks the rights.
  */
 _must_use_ int collect_examine(struct collect *c, pid_t tgid);
 
@@ -166,8 +166,9 @@ void collect_begin(struct collect *c, uint64_t start_ns);
 
 /*
  * Executable file @fd is going to be run by a fork of krait. If it holds an interpreter, the kernel
- * programs know the process from its first sample on. Until the fork execs, they ignore it. @path
- * is for messages. 0 or -errno; -ENOENT: what the file holds can't be known before it runs.
+ * programs know the process from its first sample on. Until the fork execs, they ignore the
+ * process. @path is for messages. 0 or -errno; -ENOENT: what the file holds can't be known before
+ * it runs.
  */
 _must_use_ int collect_teach(struct collect *c, int fd, const char *path);
 

@@ -42,7 +42,8 @@ static bool is_interpreter(struct collect *c, uint32_t tgid, const struct mappin
 	c->stats.strangers_refused++;
 	/*
 	 * The budget for unknown processes is spent, so the file isn't looked into, and its name
-	 * decides. If the process is examined because of the name, its user's budget is charged.
+	 * decides whether it counts as an interpreter. If the process is examined because of the
+	 * name, its user's budget is charged.
 	 */
 	return image_is_library(path);
 }

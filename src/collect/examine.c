@@ -198,8 +198,8 @@ static int give_up(struct collect *c, struct process *p, const struct proc *proc
 
 /*
  * Tells the kernel programs what executable @exe of process @tgid holds, so that the next process
- * that runs it is recognized at once. @exe is from a record, because on some file systems user
- * space can't find out this key itself.
+ * that runs it is recognized at once. @exe, the key of the executable, is from a record, because on
+ * some file systems user space can't find out the key itself.
  */
 static void teach_exe(struct collect *c, struct proc *proc, uint32_t tgid,
 		      const struct exe_key *exe)
@@ -373,7 +373,7 @@ const char *collect_not_understood(const struct collect *c)
 
 /*
  * 0: the process has no interpreter. -ENOTSUP: its interpreter isn't in an ELF file. -EACCES,
- * -EPERM: its executable, whatever the name, can't be looked into.
+ * -EPERM: the process's executable can't be looked into, whatever it is called.
  */
 static int none_found(struct collect *c, const struct proc *proc)
 {
@@ -396,7 +396,7 @@ static bool matches(const struct collect *c, const struct proc *proc)
 
 /*
  * Tells the kernel program of Python process @proc before its first sample. @all: its interpreters.
- * @place: where in memory its program lies, by which its first sample recognizes it.
+ * @place: where its program lies in memory; by this the kernel program recognizes the process.
  */
 static int expect(struct collect *c, const struct proc *proc, const struct proc_several *all,
 		  const struct image_place *place, uint16_t version)
@@ -466,8 +466,8 @@ int collect_examine(struct collect *c, pid_t tgid)
 	if (!r)
 		(void)proc_use_another_thread(&proc);
 	/*
-	 * The status is read before the mappings. If the process execs in between, .place isn't
-	 * that of the program to which the mappings belong.
+	 * The status is read before the mappings. If the process execs in between, the place (where
+	 * in memory the program lies) is that of the old program, and doesn't fit the new one.
 	 */
 	if (!r)
 		r = proc_stat_read(proc.dirfd, &stat);

@@ -44,7 +44,7 @@ static const struct taught_program *find_program(const struct collect *c, const 
 
 /*
  * Looks at the command. False: it is still being loaded. If nothing is known of its executable, the
- * kernel program asks about it at its first sample.
+ * kernel program asks about the command at its first sample.
  */
 static bool look(struct collect *c)
 {

@@ -22,7 +22,7 @@
 #include "unwind/file_list.h"
 #include "proc/files/files.h"
 
-/* Most files of one command. A Python with numpy, pandas and the like maps some 150. */
+/* The most files of one command. A Python with numpy, pandas and the like maps some 150. */
 #define FILES_MOST  256
 #define NEEDED_MOST 128 /* the most libraries that one file needs; libtorch needs 20 */
 

@@ -45,8 +45,8 @@ static void count_unsupported(struct collect *c, struct process *p)
 
 /*
  * Returns the profile's id of the stack of sample @w; 0: the sample has to wait for its stack.
- * *native: how the unwinding of the native part ended. On entry it has the kernel program's
- * outcome; if the stack has a name, it is set to the outcome that is shown.
+ * *native: how the unwinding of the native part ended. On entry *native has the kernel program's
+ * outcome; if the stack has a name, *native is set to the outcome that is shown.
  */
 static uint32_t stack_of(struct collect *c, const struct waiting *w, const struct process *p,
 			 bool last, uint8_t *native)
@@ -135,9 +135,9 @@ static int64_t since_start(const struct collect *c, uint64_t time_ns)
 }
 
 /*
- * Adds a sample of the @ns in which the thread of @rec neither ran nor waited, with the stack of
- * @s. The @ns may be several pieces of time since the thread's last record. The sample's time is
- * @ns before @end_ns, as if they were one piece.
+ * Adds a sample for the @ns nanoseconds in which the thread of @rec neither ran nor waited, with
+ * the stack of @s. This time may be several pieces since the thread's last record. The sample's
+ * time is @ns before @end_ns, as if it were one piece.
  */
 static int add_apart(struct collect *c, uint32_t process, const struct rec_sample *rec,
 		     struct profile_sample s, uint32_t state, uint64_t ns, uint64_t end_ns)
@@ -227,7 +227,10 @@ static int hand_on_waker(struct collect *c, const struct waiting *w, const struc
 	return r ? r : 1;
 }
 
-/* Sets all of *s, sample @w of process @process, but its stack. 0 or -ENOMEM + message. */
+/*
+ * Sets all members of *s except the stack, from sample @w of process @process. 0 or -ENOMEM +
+ * message.
+ */
 static int fill_sample(struct collect *c, uint32_t process, const struct waiting *w,
 		       const struct wait_labels *wait, struct profile_sample *s)
 {
@@ -266,8 +269,8 @@ static void add_wait(struct collect_stats *stats, const struct waiting *w,
 
 /*
  * Adds to the profile the time of waits without a stack that no other record of the thread has
- * taken over. For each site (what was waited for), one stack gets it. @of: the thread's last
- * record.
+ * taken over. For each site (what was waited for), one stack gets the site's time. @of: the
+ * thread's last record.
  */
 static int add_left(struct collect *c, const struct waiting *of, const struct process *p)
 {
@@ -293,7 +296,10 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 	return r;
 }
 
-/* a thread's last record is put off for so many collect_flush(), as its samples may still come */
+/*
+ * a thread's last record is put off for this many calls of collect_flush(), because the thread's
+ * samples may still come
+ */
 #define ACCOUNT_FLUSHES 16
 
 /*

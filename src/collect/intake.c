@@ -120,8 +120,9 @@ static void on_code(struct collect *c, const struct rec_code *rec, size_t n)
 }
 
 /*
- * In its ring buffer, a stack's record comes right after the record of its native part. But krait
- * may stop reading between the two, and go on later with another buffer.
+ * The most native parts of stacks that wait for the record of their stack. In its ring buffer, a
+ * stack's record comes right after the record of its native part. But krait may stop reading
+ * between the two, and go on later with another buffer.
  */
 #define UNPAIRED_MOST 256
 

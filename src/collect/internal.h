@@ -60,7 +60,7 @@ void hand_on_meet(struct collect *c);
 bool intake_is_broken(const struct collect *c, const struct rec_sample *rec);
 
 /*
- * Adds the waiting samples whose stack and process are known to the profile. The other samples go
+ * Adds to the profile the waiting samples whose stack and process are known. The other samples go
  * on waiting; with @last (the final collect_flush()) these are added without what is missing, or
  * only counted. If @r is an error, or adding a sample fails, all samples that weren't added go on
  * waiting. Returns @r or the error.

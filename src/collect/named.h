@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tells the collector the names of processes that it may not record. */
+/*
+ * Child processes that recorded processes wait for: which they are, and what they are called. The
+ * children needn't be recorded themselves.
+ */
 #ifndef COLLECT_NAMED_H
 #define COLLECT_NAMED_H
 

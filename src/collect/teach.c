@@ -74,8 +74,8 @@ static const struct image_file *image_now(struct collect *c, int fd, const char 
 }
 
 /*
- * Returns the libpython that program @f is linked with, if it is among the files of foresee.c;
- * NULL: it isn't, or krait doesn't support its version.
+ * Returns the libpython that program @f is linked with, if it is among the files that the command
+ * will probably map (foresee.c); NULL: it isn't, or krait doesn't support its version.
  */
 static const struct image_file *linked_python(struct collect *c, int fd, const char *path)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads memory of processes in jobs, and limits what these jobs cost; see absent.h. */
+/*
+ * Reads memory of processes in a worker's threads (as jobs), and limits what these jobs cost; see
+ * absent.h.
+ */
 #include "collect/budget/absent.h"
 
 #include <stdio.h>

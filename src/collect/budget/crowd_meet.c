@@ -14,8 +14,8 @@
 
 /*
  * Counts @p among the processes that are only counted (crowd.h), for the summary at the recording's
- * end. The summary names the first of them. If the recording may not show some users' processes, it
- * names none, because it isn't known yet whether this process may be shown.
+ * end. The summary names the first of them. If the recording may not show some users' processes,
+ * the summary names none, because it isn't known yet whether this process may be shown.
  */
 static void count(struct collect *c, struct process *p)
 {

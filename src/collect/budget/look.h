@@ -32,17 +32,17 @@ struct look {
 	uint64_t user;
 	/*
 	 * all budgets have time left, so .slice, the limit of the work, has its full size; if the
-	 * file is too large even for that, what was found is final, and the file isn't looked into
-	 * again
+	 * file is too large even for this limit, what was found is final, and the file isn't looked
+	 * into again
 	 */
 	bool whole;
 };
 
 /*
  * Begins a look into a file that process @proc maps (NULL: krait itself asks), with a limit on the
- * CPU time and memory that it may take (a slice). Returns 0, or -EBUSY + message if looking into
- * files of this user's processes, or of all processes, has taken too much CPU time. While that is
- * so, no file is looked into.
+ * CPU time and memory that the look may take (a slice). Returns 0, or -EBUSY + message if looking
+ * into files of this user's processes, or of all processes, has taken too much CPU time. While that
+ * is so, no file is looked into.
  */
 _must_use_ int look_begin(struct collect *c, const struct proc *proc, struct look *ret);
 

@@ -16,7 +16,7 @@
 
 #define RECENT_KEPT (2 * SENT_WAYS)
 
-/* Sets of ids. In each set the latest id is first. An id of 0 means that the place is free. */
+/* Sets of ids. In each set the latest id is first. An id of 0 means that the entry is free. */
 struct recent {
 	uint64_t id[SENT_SETS][RECENT_KEPT];
 };

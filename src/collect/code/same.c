@@ -33,7 +33,7 @@ struct content {
 struct kept_content {
 	uint64_t hash;
 	size_t n;		 /* how many bytes .content has */
-	struct content *content; /* NULL: this place is free */
+	struct content *content; /* NULL: this entry is free */
 	/*
 	 * a code object of no process; the code objects with this content share its names and lines
 	 */

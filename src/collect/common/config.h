@@ -72,8 +72,9 @@ struct collect_texts {
 	void *ctx;
 	/*
 	 * Returns true if the text of this file of process @tgid is wanted. @name is what the
-	 * process calls the file, @path what the profile calls it. If it is wanted, met() is called
-	 * with the text, whose lines end in newlines, or with "" if the process doesn't have it.
+	 * process calls the file, @path what the profile calls it. If the text is wanted, met() is
+	 * called with the text (each line ends in a newline), or with "" if the process doesn't
+	 * have it.
 	 */
 	bool (*wants)(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *name,
 		      const char *path);
@@ -171,9 +172,10 @@ struct collect_config {
 	const struct collect_texts *texts;
 	/*
 	 * Called again and again while the collector waits for a thread that works on a file. @what
-	 * says what it waits for, as in "names of /usr/lib/libx.so". @done changes whenever a
-	 * result has come, or the thread has made progress. False: the collector stops waiting, now
-	 * and later, and goes on with what it has. NULL: it waits until all is done.
+	 * says what the collector waits for, as in "names of /usr/lib/libx.so". @done changes
+	 * whenever a result has come, or the thread has made progress. False: the collector stops
+	 * waiting, now and later, and goes on with what it has. NULL: the collector waits until all
+	 * is done.
 	 */
 	bool (*wait)(void *ctx, const char *what, unsigned done);
 	/*
@@ -182,8 +184,8 @@ struct collect_config {
 	 */
 	int (*added)(void *ctx, const struct profile_sample *s);
 	/*
-	 * If .waits: called once for each process that is shown and whose @status, as waitpid()
-	 * gives it, isn't 0 at its end. @name may be "". NULL: nobody is told.
+	 * If .waits: called once for each process that is shown and ends with a @status (as from
+	 * waitpid()) other than 0. @name may be "". NULL: nobody is told.
 	 */
 	void (*failed)(void *ctx, uint32_t tgid, const char *name, int status);
 };

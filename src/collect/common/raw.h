@@ -15,8 +15,9 @@
 struct waiting {
 	struct rec_sample rec;
 	uint32_t process; /* the sample's process, as an index into processes.all */
-	uint32_t flush;	  /* value of collect.flushes when the sample came */
-	uint32_t state;	  /* what the thread waited for (wait_state.h); 0: the thread ran */
+	/* how often collect_flush() had been called (collect.flushes) when the sample came */
+	uint32_t flush;
+	uint32_t state; /* what the thread waited for (wait_state.h); 0: the thread ran */
 	/* which file, peer or child the thread waited for (thread/on.h); 0: not known */
 	uint32_t on;
 	bool met; /* the sample waits, but it was counted already and its thread was noted */
@@ -35,9 +36,9 @@ struct waiting {
 	 */
 	bool account;
 	/*
-	 * .woken: the next entry in intake.waiting is the thread that ended this wait. .waker: this
-	 * entry is the thread that ended the wait in the entry before it; such an entry isn't a
-	 * sample, and its turn comes right after that wait.
+	 * .woken: the next entry in intake.waiting stands for the thread that ended this wait.
+	 * .waker: this entry stands for the thread that ended the wait in the entry before it. Such
+	 * an entry isn't a sample, and is handled right after that wait.
 	 */
 	bool woken, waker;
 	/*
@@ -65,7 +66,8 @@ struct raw_stack {
 	uint8_t outcome;
 	/* this stack keeps its process and mappings from being forgotten until it has its names */
 	bool pins;
-	uint32_t flush; /* value of collect.flushes when the stack came */
+	/* how often collect_flush() had been called (collect.flushes) when the stack came */
+	uint32_t flush;
 	struct wire_frame *frames;
 	struct raw_native *native; /* native and kernel frames; NULL: there are none */
 };

@@ -34,9 +34,10 @@ struct collect {
 	uint32_t marks;
 	size_t n_waiting; /* number of samples in intake.waiting, which aren't in the profile yet */
 	struct {
-		uint64_t due_ns; /* when the bytes are counted next, CLOCK_MONOTONIC */
-		size_t codes;	 /* bytes that all code objects take */
-		size_t maps;	 /* bytes that the contents of perf maps and jitdumps take */
+		/* when the bytes that are kept are counted next, CLOCK_MONOTONIC */
+		uint64_t due_ns;
+		size_t codes; /* bytes that all code objects take */
+		size_t maps;  /* bytes that the contents of perf maps and jitdumps take */
 		size_t names; /* bytes that names and lines of all files took when counted last */
 		size_t rows;  /* bytes that native_file.fdes of all files took when counted last */
 		/* bytes that all lists of code registered for gdb took when counted last */

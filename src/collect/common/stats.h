@@ -42,7 +42,7 @@ struct collect_source {
 /* how many kinds of waits are summed up separately; the last entry sums up all other kinds */
 #define COLLECT_STATES 24
 
-/* How long threads waited for one kind of thing, by the samples of waits. */
+/* How long threads waited for one kind of thing, summed up from the samples of waits. */
 struct collect_waited {
 	char state[48]; /* the kind: a value of the label `state`, or "idle" */
 	uint64_t ns;
@@ -159,7 +159,10 @@ struct collect_stats {
 		uint64_t refused;
 		/* number of processes of which a read of non-resident memory was refused */
 		unsigned processes;
-		/* the first process of which such a read was refused: "PID (name)" */
+		/*
+		 * the first process of which a read of non-resident memory was refused: "PID
+		 * (name)"
+		 */
 		char first[64];
 	} absent;
 	struct {
@@ -171,8 +174,8 @@ struct collect_stats {
 		/* number of new processes whose samples were only counted for a while (crowd.h) */
 		unsigned processes;
 		/*
-		 * number of samples of such processes: nothing else is known of these samples, and
-		 * the profile lacks them
+		 * number of samples of processes that were only counted (crowd.h): nothing else is
+		 * known of these samples, and the profile lacks them
 		 */
 		uint64_t samples;
 		/*

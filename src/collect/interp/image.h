@@ -103,9 +103,9 @@ const struct image_file *image_known(const struct collect *c, const struct mappi
 int image_key(int fd, struct exe_key *ret);
 
 /*
- * Returns what an executable holds that no process runs yet. *key: the key by which the kernel
- * programs will know it. NULL: the key isn't known beforehand, or the file can't be looked into or
- * is known already.
+ * Returns what executable @fd holds. No process runs this executable yet. *key: the key by which
+ * the kernel programs will know it. NULL: the key isn't known beforehand, or the file can't be
+ * looked into or is known already.
  */
 struct image_file *image_of_fd(struct collect *c, int fd, const char *path, struct exe_key *key);
 
@@ -146,8 +146,8 @@ _must_use_ int image_find(struct collect *c, const struct proc *proc, const stru
 			  struct image_found *ret);
 
 /*
- * Counts process @tgid, once, if it has an interpreter @one that isn't shown. .file is NULL if all
- * interpreters are shown.
+ * Counts process @tgid, once, if it has an interpreter @one that isn't shown. @one->file is NULL if
+ * all interpreters are shown.
  */
 void image_left_out(struct collect *c, uint32_t tgid, const struct maps *maps,
 		    const struct image_at *one);

@@ -11,8 +11,8 @@
 /*
  * How a value of .by_stack is made up, from the highest bit on: how unwinding ended (4 bits), the
  * version of the process's mappings (28 bits), the profile's id of the stack (32 bits). The first
- * and the last describe the stack without the names and unwind rows of run-time code (the plain
- * stack).
+ * and the last describe the stack without the names and unwind rows of code made at run time (the
+ * plain stack).
  */
 #define OUTCOME_SHIFT 60
 #define VERSION_SHIFT 32
@@ -59,10 +59,10 @@ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 }
 
 /*
- * Returns @named, or the plain stack (without names of run-time code). If dated_note() was called
- * with @never, the version noted for the stack is 0, which no mappings have, so all samples get the
- * plain stack. In a fork that still uses its parent's mappings, only the plain stack is certain to
- * be right.
+ * Returns @named, or the plain stack (without names of code made at run time). If dated_note() was
+ * called with @never, the version noted for the stack is 0, which no mappings have, so all samples
+ * get the plain stack. In a fork that still uses its parent's mappings, only the plain stack is
+ * certain to be right.
  */
 uint32_t dated_stack(struct collect *c, const struct waiting *w, uint32_t named, uint8_t *native)
 {

@@ -40,7 +40,7 @@ static void executors_fini(executor_vec *v)
 	vec_fini(v);
 }
 
-/* Adds the ranges of code for which @rows have rules to @ret->compiled. */
+/* Adds to @ret->compiled the ranges of code for which @rows have rules. */
 static int note_code(const struct unwind_rows *rows, struct reading *ret)
 {
 	int r = 0;

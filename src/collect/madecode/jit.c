@@ -33,7 +33,8 @@
  * krait from other samples. Each collect_flush() reads a limited amount of all these files
  * together; stacks that need more of these files wait for later calls. In the last call, in which
  * nothing else has to be done, the limit is higher. The time between two readings of a process's
- * map is READ_SHARE times the time that a reading takes. All readings share a budget of CPU time.
+ * perf map is READ_SHARE times the time that a reading takes. All readings share a budget of CPU
+ * time.
  */
 #define FLUSH_WORK (20 * SLICE_MS)
 #define LAST_WORK  (1000 * SLICE_MS)

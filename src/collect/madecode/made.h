@@ -98,8 +98,9 @@ struct code_source {
 	void (*given_up)(struct collect *c, uint32_t table);
 	/*
 	 * bytes(): how many bytes are kept of a process that could be freed and read again.
-	 * read_at(): the value of collect.flushes when these bytes were read. give_up(): frees
-	 * these bytes to make room; they are read again some seconds later.
+	 * read_at(): how often collect_flush() had been called (collect.flushes) when these bytes
+	 * were read. give_up(): frees these bytes to make room; they are read again some seconds
+	 * later.
 	 */
 	size_t (*bytes)(const struct process *p);
 	uint32_t (*read_at)(const struct process *p);
@@ -183,8 +184,9 @@ struct reading {
 	bool partial;
 	uint64_t from_ns, to_ns;
 	/*
-	 * the mappings, when the reading ended, whose code can't change without a report by perf
-	 * (mapping_is_lasting()); and which offsets their code has in .rows
+	 * the mappings that the process had when the reading ended, as far as their code can't
+	 * change without a report by perf (mapping_is_lasting()); and which offsets their code has
+	 * in .rows
 	 */
 	VEC(struct unwind_place) code;
 	struct unwind_rows rows; /* unwind rows of the code in .code */
@@ -204,7 +206,10 @@ struct registered {
 	/* stats.lists_cut has counted this process already: a list was too long to be read whole */
 	bool cut;
 	unsigned tries; /* how many readings have failed since the last one that succeeded */
-	/* value of collect.flushes when all that there was to read was last read */
+	/*
+	 * how often collect_flush() had been called (collect.flushes) when all registered code of
+	 * the process was last read
+	 */
 	uint32_t read_at;
 };
 
@@ -252,7 +257,7 @@ struct dated {
 	bool rows; /* the kernel's maps have had unwind rows of such code at some time */
 };
 
-/* The state of each kind of run-time code for all processes together. */
+/* The state of each kind of code made at run time, for all processes together. */
 struct made {
 	struct dated dated;
 	struct jit_reading *maps;	   /* state of jit.c */
@@ -282,13 +287,13 @@ const char *jit_name(struct collect *c, struct process *p, uint64_t pc, uint64_t
 size_t dated_until(const struct collect *c, const struct raw_stack *raw);
 /*
  * Does krait know for each sample of @raw whether the unwind tables that programs register with gdb
- * for their generated code were valid when it was taken?
+ * for their generated code were valid when the sample was taken?
  */
 bool dated_can_hold(const struct collect *c, const struct raw_stack *raw);
 /*
  * Notes that the name of stack @raw depends on registered code. @plain: the plain stack, which has
- * no names and rows of registered code; @outcome: how its native part ended. @never: all samples
- * get the plain stack. 0 or -ENOMEM.
+ * neither names nor unwind rows of registered code; @outcome: how its native part ended. @never:
+ * all samples get the plain stack. 0 or -ENOMEM.
  */
 _must_use_ int dated_note(struct collect *c, const struct raw_stack *raw, uint32_t plain,
 			  enum native_outcome outcome, bool never);

@@ -310,7 +310,8 @@ static bool ready(struct collect *c, const struct raw_stack *raw, uint64_t pc)
 	}
 	/*
 	 * In the collect_flush() after the stack has come, some mappings that were made before the
-	 * stack was sampled may not be known yet. In the call after that, all of them are known.
+	 * stack was sampled may not be known yet. In the collect_flush() after that one, all of
+	 * them are known.
 	 */
 	if (raw->flush == c->flushes)
 		return false;

@@ -217,9 +217,9 @@ static uint32_t table_at(struct collect *c, const struct process *p, uint64_t st
 }
 
 /*
- * Returns where the part of mapping @m that begins at @at and has one table ends: at the end of a
- * block of trampolines, because blocks may lie next to each other. Only a process with a perf map
- * has trampolines.
+ * Returns the end of the part of mapping @m that begins at @at and has one unwind table. Blocks of
+ * trampolines may lie next to each other, so such a part is one block long. Only a process with a
+ * perf map has trampolines.
  */
 static uint64_t until(const struct process *p, const struct mapping *m, uint64_t at)
 {

@@ -2,7 +2,8 @@
 /*
  * Names of kernel frames, also names of modules that are loaded during the recording. Reading all
  * names takes a tenth of a second. A worker's thread does that. The first kernel stack comes early,
- * while many new processes have to be examined, and examining them mustn't be delayed so long.
+ * while many new processes have to be examined, and examining them mustn't wait for a tenth of a
+ * second.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -45,7 +45,10 @@ struct native_file {
 	/* functions with unwind information, ascending; their offsets count from .base */
 	VEC(struct unwind_fde) fdes;
 	struct elf_names *names;
-	/* value of collect.flushes when a name of the file was last needed */
+	/*
+	 * how often collect_flush() had been called (collect.flushes) when a name of the file was
+	 * last needed
+	 */
 	uint32_t used_at;
 	/* lines from DWARF; NULL: there are no lines, or lines aren't wanted */
 	struct dwarf_file *lines;
@@ -171,7 +174,10 @@ struct native_name native_file_name(struct native_file *f, uint64_t vaddr);
  * function wasn't looked up yet.
  */
 enum native_is {
-	/* flag: the function is machinery (machinery.h) and its file has an interpreter */
+	/*
+	 * flag: the function is machinery (hidden functions of the interpreter; machinery.h), and
+	 * its file has an interpreter
+	 */
 	IS_MACHINERY = 1 << 0,
 	IS_EVAL_2 = 1 << 1,
 	IS_EVAL_3 = 1 << 2,
@@ -249,7 +255,7 @@ void native_rows_fini(struct native_rows *r);
 _must_use_ int native_rows_prove(const struct native_file *f, struct native_rows *rows);
 /*
  * Hands unwind rows to the kernel program. A worker's thread may call this function if
- * .fills_aside. 0 or -errno + message.
+ * collect_unwind_ops.fills_aside is set. 0 or -errno + message.
  */
 _must_use_ int native_rows_fill(const struct collect_config *config, const struct native_file *f,
 				const struct native_rows *rows);

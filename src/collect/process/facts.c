@@ -20,9 +20,9 @@
 
 /*
  * Reads the working directory of a process. The paths of its files are shown relative to it
- * (view/names/dirs.h). @at: the process's control groups and directory, as the kernel's numbers, a
- * moment ago (struct proc_place), or NULL. Returns true if all processes with the same numbers have
- * this directory.
+ * (view/names/dirs.h). @at: the kernel's numbers of the control groups and the directory that the
+ * process had a moment ago (struct proc_place), or NULL. Returns true if all processes with the
+ * same numbers have this directory.
  */
 static bool read_directory(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
@@ -141,9 +141,10 @@ static bool read_all(struct collect *c, struct process *p, const struct proc *pr
 }
 
 /*
- * Reads those facts that the process's first record doesn't have. @at: the process's control groups
- * and directory, as the kernel's numbers, when the record was made (struct proc_place), or NULL.
- * Returns true if all processes with the same numbers have the same control group and container.
+ * Reads those facts that the process's first record doesn't have. @at: the kernel's numbers of the
+ * control groups and the directory that the process had when the record was made (struct
+ * proc_place), or NULL. Returns true if all processes with the same numbers have the same control
+ * group and container.
  */
 static bool read_rest(struct process *p, const struct proc *proc, const struct proc_place *at)
 {
@@ -162,8 +163,8 @@ static bool is_said(const struct collect *c, const struct process *p)
 }
 
 /*
- * Reads the facts of a process, as facts_read() does. @at: its control groups and directory, as the
- * kernel's numbers (struct proc_place). *same: the result of read_rest().
+ * Reads the facts of a process, as facts_read() does. @at: the kernel's numbers of its control
+ * groups and its directory (struct proc_place). *same: the result of read_rest().
  */
 static bool read_at(struct collect *c, struct process *p, const struct proc *proc,
 		    const struct proc_place *at, bool *same)
@@ -258,8 +259,8 @@ void facts_from_record(struct process *p, const struct rec_proc *rec)
 #define STAMP_MOST_NS (10 * NSEC_PER_SEC)
 /*
  * The process's stamp (proc/stamp.h) doesn't show every change. So name, control group and
- * container are also read again while the stamp stays the same: after as much time as it hasn't
- * changed for, within these bounds.
+ * container are also read again while the stamp stays the same: after as much time as the stamp has
+ * been the same, within these bounds.
  */
 #define READ_LEAST_NS (10 * NSEC_PER_SEC)
 #define READ_MOST_NS  (60 * NSEC_PER_SEC)

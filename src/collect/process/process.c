@@ -60,9 +60,9 @@ bool process_open(struct process *p, struct proc *ret)
 }
 
 /*
- * How many flushes a sample waits for its process's record. The kernel programs sent that record
- * before the sample, so it surely comes. But reading a full ring buffer takes several drains, with
- * a flush after each.
+ * For how many calls of collect_flush() a sample waits for its process's record. The kernel
+ * programs sent that record before the sample, so it surely comes. But a full ring buffer is read
+ * in several parts, with a collect_flush() after each part.
  */
 #define RECORD_FLUSHES 64
 

@@ -136,10 +136,10 @@ struct process {
 	uint64_t facts_due_ns, facts_samples;
 	/*
 	 * .stamp: the process's stamp (proc/stamp.h), which tells cheaply whether a process has
-	 * changed, before name, control group and container were last read. The times are
-	 * CLOCK_MONOTONIC. .stamp_since_ns: since when the stamp is the same. .stamp_due_ns: when
-	 * it is read next. .stamp_until_ns: until when name, control group and container needn't be
-	 * read if the stamp stays the same.
+	 * changed; the stamp was read just before name, control group and container were last read.
+	 * The times are CLOCK_MONOTONIC. .stamp_since_ns: since when the stamp is the same.
+	 * .stamp_due_ns: when it is read next. .stamp_until_ns: until when name, control group and
+	 * container needn't be read if the stamp stays the same.
 	 */
 	struct proc_stamp stamp;
 	uint64_t stamp_since_ns, stamp_due_ns, stamp_until_ns;
@@ -245,7 +245,9 @@ struct processes {
 	uint32_t mapping;
 	uint16_t mapping_version;
 	struct budget upkeep; /* budget for the upkeep of all processes (budget/upkeep.c) */
-	/* size of the state of a process's run-time code, to which process.made points */
+	/*
+	 * size of the state of a process's code made at run time; process.made points to this state
+	 */
 	size_t made_bytes;
 	/*
 	 * Frees what other folders keep for a process. Called when the process is forgotten, and
@@ -303,9 +305,9 @@ long process_of(struct collect *c, const struct proc_key *key);
 /* Returns the process of @key; NULL: no record of the process has come yet. */
 struct process *process_known(const struct collect *c, const struct proc_key *key);
 /*
- * Must a sample of @p wait for the record that says what @p is? @flush: collect.flushes when the
- * sample came. Each CPU has its own ring buffer, and the record may be in a buffer that was read
- * before the buffer with the sample.
+ * Must a sample of @p wait for the record that says what @p is? @flush: how often collect_flush()
+ * had been called (collect.flushes) when the sample came. Each CPU has its own ring buffer, and the
+ * record may be in a buffer that was read before the buffer with the sample.
  */
 bool process_is_awaited(const struct collect *c, const struct process *p, uint32_t flush);
 

@@ -10,7 +10,7 @@
 
 #define FLUSHES_AFTER_END 3
 /*
- * If waits are recorded, the old entry of a process that has exec'ed is kept for so many calls of
+ * If waits are recorded, the old entry of a process that has exec'ed is kept for this many calls of
  * collect_flush(). perf reports the exec in the middle of execve(), but the kernel programs send
  * the threads' last records (struct rec_account) at the end of execve().
  */

@@ -25,8 +25,8 @@
 /* the most time between two readings that READ_SHARE may demand */
 #define READ_APART_NS (100 * NSEC_PER_MSEC)
 /*
- * the number of readings because of unknown code after which the time between two readings doubles
- * each time
+ * after this many readings because of unknown code, each further one doubles the time until the
+ * next
  */
 #define FREE_READS 8
 /* if mappings weren't read for this long, FREE_READS counts from 0 again */
@@ -34,7 +34,8 @@
 
 /*
  * Returns since when the mapping has held the same code. If perf has reported no change of the
- * mapping since an earlier reading, returns the time that this reading had; else @read_ns.
+ * mapping since the reading @before, returns the time that is known from that reading; else
+ * @read_ns.
  */
 static uint64_t same_since(const struct space *before, const struct space_map *m, uint64_t read_ns)
 {
@@ -217,8 +218,8 @@ static bool may_be_told(const struct process *p, enum space_stale why)
 }
 
 /*
- * Sets *ret to the process's mappings; or adds them to @s itself, if perf's reports (told.h) tell
- * all about them. *told: these reports were used in place of /proc.
+ * Sets *ret to the process's mappings; or adds the mappings to @s directly, if perf's reports
+ * (told.h) tell all about them. *told: these reports were used in place of /proc.
  */
 static int get_maps(struct collect *c, struct process *p, struct proc *proc, enum space_stale why,
 		    struct maps *ret, struct space *s, bool *told)

@@ -56,8 +56,8 @@ struct space {
 	 */
 	uint32_t process;
 	/*
-	 * number of stacks with this space that wait for names; the space isn't freed before this
-	 * is 0
+	 * number of stacks with this space (these mappings) that wait for names; the space isn't
+	 * freed before this is 0
 	 */
 	uint32_t users;
 	/* result of collect_unwind_ops.unmaps() just before the mappings were read */
@@ -130,9 +130,9 @@ void space_read_stale(struct collect *c);
 uint64_t space_due_ns(const struct collect *c);
 void space_forget(struct collect *c, struct process *p);
 /*
- * Returns the file that has the code at native address @pc of @process in space @version; NULL: not
- * known. *vaddr: the address in that file. If @process is NO_PROCESS, only the space itself is
- * searched, and not later readings.
+ * Returns the file that has the code at native address @pc of @process; NULL: not known. *vaddr:
+ * the address in that file. @version: the reading of the mappings (space) with which the stack was
+ * unwound. If @process is NO_PROCESS, only this reading is searched, and not later ones.
  */
 struct native_file *space_find(const struct collect *c, uint32_t version, uint32_t process,
 			       uint64_t pc, uint64_t *vaddr);
@@ -151,8 +151,8 @@ void space_unpin(struct collect *c, uint32_t version);
 const struct space *space_latest(const struct collect *c, const struct process *p);
 const struct space *space_at(const struct collect *c, uint32_t version);
 /*
- * space_retire_table(): notes that @table isn't needed any more. space_free_tables() frees it; it
- * is called once the kernel program has mappings without @table.
+ * space_retire_table(): notes that @table isn't needed any more. space_free_tables() frees it, and
+ * is called as soon as the kernel program has mappings without @table.
  */
 void space_retire_table(struct process *p, uint32_t table);
 void space_free_tables(struct collect *c, struct process *p);

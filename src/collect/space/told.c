@@ -78,8 +78,8 @@ static struct told_image *take_oldest(struct told *t)
 }
 
 /*
- * If newer events came before this exec, they may have been mappings that the process made after
- * the exec, and its list now lacks them.
+ * If newer events came before this exec, some of them may have been about mappings that the process
+ * made after the exec. In that case the process's list lacks these mappings.
  */
 void told_execed(struct collect *c, uint32_t tgid, uint64_t time_ns)
 {

@@ -20,7 +20,8 @@ bool bodies_init(struct collect *c)
 
 /*
  * Moves bodies (modules' top-level code) from the list of wanted bodies to @ret: those that have
- * the last body's process and layout, as many as @ret has room for. Returns how many.
+ * the same process and layout (the form of Python's structs) as the last body in the list, as many
+ * as @ret has room for. Returns how many.
  */
 static size_t take(struct collect *c, const struct process *p, struct py_body ret[PY_BODIES])
 {
@@ -137,7 +138,7 @@ static void find_text(struct collect *c, const struct wanted_text *t)
 
 /*
  * Asks processes for source texts, as long as asked_may(). Texts that are left are asked for in the
- * next collect_flush(). In the last one they count as missing.
+ * next collect_flush(). In the last collect_flush() they count as missing.
  */
 static void find_texts(struct collect *c)
 {

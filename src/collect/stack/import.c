@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shows an import as one frame. An import statement runs five to ten functions of importlib and of
- * the interpreter before the module's body runs. If krait knows which module the body belongs to,
- * these functions are shown as one frame, `import NAME`. If krait doesn't know the module (while a
- * file is searched for, or if a program runs a loader itself), their frames stay, and
- * _call_with_frames_removed() gets the name of the builtin that it runs.
+ * the interpreter before the module's body (top-level code) runs. If krait knows which module the
+ * body belongs to, these functions are shown as one frame, `import NAME`. If krait doesn't know the
+ * module (while a file is searched for, or if a program runs a loader itself), their frames stay,
+ * and _call_with_frames_removed() gets the name of the builtin that it runs.
  */
 #include <errno.h>
 
@@ -135,9 +135,10 @@ int import_fold(struct collect *c, uint32_t python, const import_bodies *bodies,
 }
 
 /*
- * The callers of _call_with_frames_removed(), and for each the builtin that it has run. Callers and
- * builtins are the same from Python 3.6 to 3.15. Up to 3.10 a caller's class isn't always known.
- * exec_module() isn't listed without a class, because several classes have a method of that name.
+ * The callers of _call_with_frames_removed(), and for each caller the builtin that it makes this
+ * function run. Callers and builtins are the same from Python 3.6 to 3.15. Up to 3.10 a caller's
+ * class isn't always known. exec_module() isn't listed without a class, because several classes
+ * have a method of that name.
  */
 static const struct {
 	const char *caller, *builtin;
@@ -185,8 +186,8 @@ static const char *removed_builtin(const struct folding *f, size_t i)
 		if (streq(caller, removed[k].caller))
 			return removed[k].builtin;
 	/*
-	 * The other callers have it run the builtin __import__(), which first calls one of the
-	 * functions below.
+	 * The other callers make _call_with_frames_removed() run the builtin __import__(), which
+	 * first calls one of the functions below.
 	 */
 	return streq(callee, "_find_and_load") || str_starts(callee, "import ") ||
 			       streq(callee, "_handle_fromlist")

@@ -4,7 +4,7 @@
  * on, the kernel program has found by addresses which native frame is the evaluation loop of which
  * Python frames (wire_frame.flags). Before 3.11 each evaluation loop has one Python frame, and
  * loops are counted from the thread's start. If a native stack breaks off, all Python frames that
- * weren't merged yet follow it.
+ * weren't merged yet follow its native frames.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,9 +158,9 @@ static size_t count_evals(const struct merge *m)
 }
 
 /*
- * Merges by counting: each evaluation loop has one Python frame. Only the innermost loop has no
- * Python frame while it is entered or left; there is one more loop than there are Python frames
- * then. False: the numbers differ in any other way, or the outermost Python frames may be missing.
+ * Merges by counting: each evaluation loop has one Python frame. But while the innermost loop is
+ * entered or left, it has no Python frame, so there is one more loop than there are Python frames.
+ * False: the numbers differ in any other way, or the outermost Python frames may be missing.
  */
 static bool merge_counted(struct merge *m)
 {
@@ -199,9 +199,10 @@ static void merge_leaf(struct merge *m)
  * Merges a stack whose outermost Python frames belong to an evaluation loop that runs more frames,
  * which the kernel program didn't reach. That loop is the next evaluation loop further out among
  * the native frames. The native frames beyond it are left out, because their Python frames aren't
- * known. If that loop isn't known either, a mark shows where native frames are missing. This
- * happens while greenlet switches: greenlet has taken the frames that end a loop's part out of the
- * chain of Python frames, so the chain ends as if it were complete.
+ * known. If that loop isn't known either, a mark (a frame like `[incomplete: ...]`) shows where
+ * native frames are missing. This happens while greenlet switches: the chain of Python frames lacks
+ * the frames that mark where one loop's frames end, because greenlet has taken them out. So the
+ * chain ends as if it were complete.
  */
 static void merge_partial(struct merge *m)
 {

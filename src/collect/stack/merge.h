@@ -69,7 +69,7 @@ bool merge_is_switching(const struct merge *m);
 /*
  * Only greenlet itself calls its function slp_switch(). If the caller seems to be in another file,
  * greenlet is just restoring a stack, and the frames further out belong to neither of the two
- * greenlets. Removes these frames. Returns whether there were any.
+ * greenlets between which it switches. Removes these frames. Returns whether there were any.
  */
 bool merge_cut_at_switch(struct merge *m);
 /*
@@ -85,7 +85,7 @@ bool merge_cut_at_greenlet(struct merge *m, bool counted);
  * without symbols, as some distributions ship it. A function without a name that enters an
  * evaluation loop is machinery. So is a function without a name between the outermost loop and the
  * C library that started the program or the thread. A function that does something of its own has a
- * name: a method's, a slot's, or an exported one.
+ * name, because it is a method, an operation of a type (a slot), or exported.
  */
 void merge_find_nameless(struct merge *m, bool counted);
 

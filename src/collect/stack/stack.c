@@ -232,8 +232,8 @@ static uint32_t make_cut_stack(struct collect *c, const struct raw_stack *raw, s
 }
 
 /*
- * Makes the plain stack of @raw (dated.c): a stack without those names and unwind rows that may not
- * hold for all samples of @raw. @until: what dated_until() returned.
+ * Makes the plain stack of @raw (dated.c): a stack without those names and unwind rows that may
+ * hold for only some samples of @raw. @until: what dated_until() returned.
  */
 static uint32_t make_plain_stack(struct collect *c, const struct raw_stack *raw, size_t until,
 				 struct outcome *ret)

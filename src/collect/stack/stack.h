@@ -61,8 +61,8 @@ _must_use_ int stacks_name(struct collect *c, bool last);
 void stacks_ask_for_names(struct collect *c);
 /*
  * Returns the profile's id of the stack of sample @w; 0: the stack has no name yet. *native: how
- * the unwinding of the native part ended. On entry it has the kernel program's outcome; if the
- * stack has a name, it is set to the outcome that is shown.
+ * the unwinding of the native part ended. On entry *native has the kernel program's outcome; if the
+ * stack has a name, *native is set to the outcome that is shown.
  */
 uint32_t stack_of_sample(struct collect *c, const struct waiting *w, uint8_t *native);
 /*
@@ -104,8 +104,9 @@ uint32_t unknown_code_location(struct collect *c, uint64_t offset);
 uint32_t stack_mark(struct collect *c, enum mark mark, const char *what);
 
 /*
- * stack.c: makes the profile's stack of @raw, with marks where it isn't complete. *native: how the
- * unwinding of its native part ended, as the user is told. 0: out of memory.
+ * stack.c: makes the profile's stack of @raw, with marks (frames like `[incomplete: ...]`) where it
+ * isn't complete. *native: how the unwinding of its native part ended, as the user is told. 0: out
+ * of memory.
  */
 uint32_t stack_name(struct collect *c, const struct raw_stack *raw, enum native_outcome *native);
 /* Tells whether all code objects of @raw have come. */
@@ -125,11 +126,11 @@ struct merged {
 	VEC(uint32_t) loc; /* locations of the profile, innermost frame first */
 	bool failed;
 	/*
-	 * set by the caller: names of run-time code that may not hold for all samples of the stack
-	 * (.dated in made.h) aren't used
+	 * set by the caller: names of code made at run time aren't used if they may hold for only
+	 * some samples of the stack (.dated in made.h)
 	 */
 	bool plain;
-	/* a frame got a name that may not hold for all samples of the stack (.dated in made.h) */
+	/* a frame got a name that may hold for only some samples of the stack (.dated in made.h) */
 	bool dated;
 	/* how the unwinding of the stack's native part ended, as the user is told */
 	enum native_outcome native;

@@ -51,8 +51,8 @@ void stacks_fini(struct collect *c)
 }
 
 /*
- * Notes that stack @id came or was used. To make room, the id of the same set that was used longest
- * ago may be forgotten.
+ * Notes that stack @id came or was used. To make room, the id of the same set (recent.h) that was
+ * used longest ago may be forgotten.
  */
 static void note_recent(struct collect *c, uint64_t id)
 {

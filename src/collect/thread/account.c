@@ -2,8 +2,8 @@
 /*
  * Counts how long threads were ready to run but had no CPU, and how long their CPU was stolen by
  * the hypervisor. Each record of a thread has the sums of both times since the thread began. The
- * stack of a record gets what the sums have grown since the thread's last record. This file also
- * divides the time of waits whose stacks weren't taken (shares.h).
+ * stack of a record gets the time by which the sums have grown since the thread's last record. This
+ * file also divides the time of waits whose stacks weren't taken (shares.h).
  */
 #include "collect/thread/internal.h"
 

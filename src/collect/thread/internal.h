@@ -10,10 +10,11 @@
 #include "collect/thread/thread.h"
 
 /*
- * The time between the first sample of a thread and looking for Python's names of threads. It
- * doubles after each look; once it is NAMES_SETTLED_NS, a look that finds no new name makes it four
- * times as long, because looks take CPU time. Python registers a thread with `threading` a moment
- * after the thread begins to run, and the main thread when a program imports `threading`.
+ * How long after the first sample of a thread krait looks for the names that threads have in
+ * Python. This time doubles after each look; once it is NAMES_SETTLED_NS, a look that finds no new
+ * name makes it four times as long, because looks take CPU time. Python registers a thread with
+ * `threading` a moment after the thread begins to run, and the main thread when a program imports
+ * `threading`.
  */
 #define NAMES_APART_NS	 (50 * NSEC_PER_MSEC)
 #define NAMES_SETTLED_NS (3 * NSEC_PER_SEC)
@@ -115,7 +116,7 @@ struct threads {
 
 /*
  * thread.c: notes the thread of a sample as soon as the sample comes, so that krait can read the
- * thread's name while it runs. NULL: out of memory.
+ * thread's name while the thread runs. NULL: out of memory.
  */
 struct thread *thread_of_sample(struct collect *c, struct process *p, const struct rec_sample *rec);
 

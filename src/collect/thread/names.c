@@ -11,7 +11,10 @@
 
 /* how many samples a process must have before names of its threads are first read */
 #define NAMES_SAMPLES 3
-/* how many samples a process must have if all of them are of its main thread */
+/*
+ * how many samples a process must have before names of its threads are first read, if all samples
+ * are of its main thread
+ */
 #define NAMES_ALONE 16
 
 static void relabel(struct profile *p, struct label_set *set, uint32_t key, uint32_t value)
@@ -121,7 +124,10 @@ static bool name_threads(struct collect *c, struct process *p, struct map *renam
 
 	for (size_t i = 0; i < all->n; i++)
 		found += read_names(c, p, &all->where[i], &names[i]) ? 0 : names[i].list.n;
-	/* The process still runs, so it was no later process whose memory was read. */
+	/*
+	 * If the process still runs, the memory that was read is its own, and not that of a later
+	 * process with the same number.
+	 */
 	if (found && !proc_open(&proc, p->key.tgid) && process_is(p, &proc))
 		any = rename_threads(c, p, names, all->n, renamed);
 	for (size_t i = 0; i < all->n; i++)

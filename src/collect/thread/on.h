@@ -29,8 +29,8 @@ struct on_command {
 /* The path that a descriptor had when it was looked up. */
 struct on_path {
 	/*
-	 * .flush: value of collect.flushes when the path was looked up; the path isn't used once
-	 * this value has changed
+	 * .flush: how often collect_flush() had been called (collect.flushes) when the path was
+	 * looked up; the path isn't used after the next call
 	 */
 	uint32_t tgid, flush;
 	int32_t fd;

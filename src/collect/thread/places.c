@@ -13,8 +13,8 @@
 	 WAIT_KIND_BIT(NET) | WAIT_KIND_BIT(IO) | WAIT_KIND_BIT(CHILD) | WAIT_KIND_BIT(SIGNAL))
 
 /*
- * How places are numbered: a rule's index in the list + 1, then the numbers of places without a
- * rule.
+ * How the places at which threads wait are numbered: a rule's index in the list + 1, then the
+ * numbers of places without a rule.
  */
 #define RULE_UVLOOP (PLACE_MAX_RULES + 1)
 #define RULE_ADDED  (PLACE_MAX_RULES + 2)
@@ -216,9 +216,9 @@ static bool is_awaited(struct walk w)
 }
 
 /*
- * Does the rule fit the stack? @w is at the innermost Python function that isn't in place_ways.
- * @through: the function of place_ways that this function calls directly; NULL: it calls no such
- * function.
+ * Does the rule fit the stack? @w is at the innermost Python function that isn't in place_ways
+ * (functions that are called in order to wait). @through: the function of place_ways that this
+ * function calls directly; NULL: it calls no such function.
  */
 static bool fits(const struct place_rule *r, const struct walk *w, const char *through)
 {

@@ -26,6 +26,7 @@ struct place_rule {
 	enum place place;
 	/*
 	 * name of the worker's own function: the innermost Python function that isn't in place_ways
+	 * (functions that are called in order to wait)
 	 */
 	const char *at;
 	/*

@@ -44,7 +44,8 @@ struct site_shares {
 	 * stacks had been taken
 	 */
 	double cost_ns;
-	uint64_t others_ns;   /* sum of waiting.others_ns of this site's waits */
+	/* sum of waiting.others_ns of the waits at this site (what is waited for) */
+	uint64_t others_ns;
 	uint64_t left_ns;     /* time of waits without a stack that wasn't given to any stack yet */
 	uint64_t gil_left_ns; /* the part of .left_ns that is time of waits for the GIL */
 	struct waiting last;  /* the wait that in the end gets the time that is left */

@@ -18,14 +18,14 @@ struct wait_shares;
 void shares_take(struct wait_shares **s, struct waiting *w);
 
 /*
- * Keeps the time of waits without a stack that @w, which isn't a wait itself, carries, for later
- * waits at the same site (what is waited for). False: no wait with a stack came from that site yet.
+ * @w isn't a wait, but has the time of waits without a stack. Keeps this time for later waits at
+ * the same site (what is waited for). False: no wait with a stack came from that site yet.
  */
 bool shares_owe(struct wait_shares *s, const struct waiting *w);
 
 /*
- * Takes out the time at one site (what is waited for) that no stack has got. Sets *ret to a wait at
- * that site that has taken this time. False: no time is left. @s may be NULL.
+ * Takes out the time at one site (what is waited for) that wasn't given to any stack. Sets *ret to
+ * a wait at that site that has taken this time. False: no time is left. @s may be NULL.
  */
 bool shares_left(struct wait_shares *s, struct waiting *ret);
 

@@ -79,9 +79,9 @@ uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec
  */
 void thread_share(struct collect *c, struct waiting *w);
 /*
- * Keeps the time of waits without a stack that @w, which isn't a wait itself, carries, for later
- * waits of the thread at the same site (what is waited for). False: no wait with a stack came from
- * that site yet.
+ * @w isn't a wait, but has the time of waits without a stack. Keeps this time for later waits of
+ * the thread at the same site (what is waited for). False: no wait with a stack came from that site
+ * yet.
  */
 bool thread_owes(struct collect *c, const struct waiting *w);
 /*
