@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds out which C library a process uses, and where this library keeps a thread's pthread keys.
- * To walk a thread's Python frames, krait needs that to get from the thread to its PyThreadState
+ * Finds out which C library a process uses, and where this library keeps a thread's pthread keys. A
+ * pthread key leads krait from a thread to its PyThreadState, and so to the thread's Python frames
  * (py_where.tss, .tsd_offset).
  */
 #ifndef PROC_LIBC_H

@@ -5,7 +5,7 @@
  * Reading it takes a sixth of the time of the facts (proc_facts_read(), proc_owner_read()).
  *
  * The facts can change in three ways without a change of the stamp: a control group's directory
- * gets another owner; a mount changes from which the container was read; the real, saved or
+ * gets another owner; a mount from which the container was read changes; the real, saved or
  * file-system user id changes but the effective user id doesn't.
  */
 #ifndef PROC_STAMP_H

@@ -44,8 +44,8 @@ static bool is_cgroup(int dir)
 }
 
 /*
- * Replaces *@dir, the descriptor of a directory, by the descriptor of the directory @name in it;
- * -1: there is no such directory.
+ * Replaces *@dir, the descriptor of a directory, by the descriptor of the directory @name in it, or
+ * by -1 if there is no such directory.
  */
 static void step(int *dir, const char *name, size_t n)
 {

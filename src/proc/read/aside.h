@@ -2,8 +2,8 @@
 /*
  * Reads files of /proc/PID that may block their reader, in a child of krait. Arguments and
  * environment lie in the process's memory; reading them, or the list of mappings, waits while a
- * thread changes that list (locked.h). If the child blocks (reader.h), this and every later read of
- * the same process return -ETIMEDOUT until the child is free again.
+ * thread changes that list (locked.h). If the child blocks (reader.h), its read and every later
+ * read of the same process return -ETIMEDOUT until the child is free again.
  */
 #ifndef PROC_READ_ASIDE_H
 #define PROC_READ_ASIDE_H
@@ -25,8 +25,8 @@ _must_use_ int aside_read(int procdir, const char *name, size_t max, struct str 
 
 /*
  * Has a child read the mappings in PROCDIR/maps of process @pid (0: of no process), and appends
- * them to @m. -ETIMEDOUT: the child gets no answer; any other -errno: no child can read the file,
- * so the caller has to read it itself.
+ * them to @m. -ETIMEDOUT: the child doesn't answer in time; any other -errno: no child can read the
+ * file, so the caller has to read it itself.
  */
 _must_use_ int aside_maps(int procdir, pid_t pid, unsigned want, struct maps *m);
 

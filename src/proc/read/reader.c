@@ -24,7 +24,7 @@
 #define IDLE_MOST 4
 #define END_TRIES 20
 #define END_MS	  5
-/* how many children may hang at once; if so many hang, krait reads no memory any more */
+/* how many children may hang at once; if this many hang, krait reads no memory any more */
 #define STUCK_MOST 32
 #define STUCK_USER 4 /* how many children may hang for processes of one user other than root */
 

@@ -31,10 +31,11 @@
 ssize_t reader_read(pid_t pid, const struct iovec *to, const struct iovec *from, size_t n);
 
 /*
- * A task is a function that runs in the child and reads much of process @pid by reader_read(), for
- * which the child needs no messages. The child has only the memory that krait had when it started
- * the child, so everything newer has to be in @bytes. The task writes its answer over the question
- * in @bytes, up to @most bytes, and returns the answer's number of bytes, or -errno.
+ * A task is a function that runs in the child and reads much of process @pid by reader_read(). In
+ * the child, reader_read() reads the memory itself, without messages to another process. The child
+ * has only the memory that krait had when it started the child, so everything newer has to be in
+ * @bytes. The task writes its answer over the question in @bytes, up to @most bytes, and returns
+ * the answer's number of bytes, or -errno.
  */
 typedef ssize_t reader_task(pid_t pid, void *bytes, size_t most);
 

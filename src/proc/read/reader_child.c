@@ -250,9 +250,9 @@ static bool is_worth_waiting(struct patience *p, const struct child *c)
 }
 
 /*
- * Waits for the child's answer. 0: it has come; -errno. It counts slices and doesn't measure time,
- * because if krait is stopped (Ctrl-Z), the child is stopped as well, and that says nothing about
- * the process.
+ * Waits for the child's answer. Returns 0 once the answer has come, or -errno. This function counts
+ * slices of time, and doesn't compare times of a clock: while krait is stopped (Ctrl-Z), the child
+ * is stopped as well, and this time says nothing about the process that is read.
  */
 static int await(const struct child *c, int *fd)
 {
