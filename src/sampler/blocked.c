@@ -3,7 +3,8 @@
  * Finds waiting threads whose stacks no kernel program has taken. There are two kinds of such
  * waits. Some waits began before sampling: they are added to the map `waits`, and the program that
  * runs at task switches ends them like any other wait. Other waits began when the kernel program
- * had just seen a process for the first time, and krait didn't know yet that it runs Python.
+ * had just seen a process for the first time, and krait didn't know yet that this process runs
+ * Python.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -30,8 +31,8 @@ static bool proc_of(const struct sampler *s, uint32_t tgid, struct proc_entry *r
 }
 
 /*
- * Makes the program read a process's tasks, if it is known that the process runs Python. Returns 1
- * if that is known, 0 if not; or -errno.
+ * Makes the program of tasks.h read the threads of a process, if the process is known to run
+ * Python. Returns 1 if it is known to, 0 if not; or -errno.
  */
 static int want_python(struct sampler *s, pid_t tgid)
 {

@@ -97,8 +97,8 @@ int waits_source(const struct sampler *s);
 void waits_prepare(struct sampler *s);
 
 /*
- * Attaches the programs that a recording of waits needs in addition to the one that its source
- * names. 0 or -errno + message.
+ * Attaches the programs that a recording of waits needs in addition to the program that the source
+ * of waits names. 0 or -errno + message.
  */
 _must_use_ int waits_attach(struct sampler *s);
 
@@ -150,7 +150,7 @@ void blocked_open(struct sampler *s);
 /* May the thread have left the wait of @e before sampler_add_wait() added this wait? */
 bool blocked_is_doubted(const struct sampler *s, uint32_t host_tid, const struct wait_entry *e);
 
-/* Drains the rings of all CPUs, as sampler_drain() does. */
+/* Reads the rings of all CPUs, as sampler_drain() does. */
 _must_use_ int per_cpu_drain(struct sampler *s);
 
 #endif

@@ -93,7 +93,7 @@ static int want(struct picked *p, const struct btf *own, uint32_t id)
 		       btf_is_composite(t) ? MUST_HAVE : MAY_LACK);
 }
 
-/* Adds all types to which relocations of the object file refer to the wanted types. */
+/* Adds to the wanted types all types to which relocations of the object file refer. */
 static int want_all(struct picked *p, const struct btf *own, struct part ext)
 {
 	struct ext_head head;

@@ -55,7 +55,7 @@ bool perf_ring_begin(struct perf_ring *r);
 const struct perf_event_header *perf_ring_peek(struct perf_ring *r);
 void perf_ring_next(struct perf_ring *r);
 
-/* Gives the space of the records that were taken out back to the kernel. */
+/* Gives the kernel back the space of the records that were taken out. */
 void perf_ring_end(struct perf_ring *r);
 
 #endif

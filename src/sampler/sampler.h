@@ -82,8 +82,8 @@ _must_use_ int sampler_enable(struct sampler *s, bool on, uint64_t *ret_ns);
 
 /*
  * Changes the rate of those clocks that don't name a rate themselves; possible while samples are
- * taken. Each sample weighs the period with which it was taken, so no share changes. 0; -EINVAL +
- * message: no kernel offers this rate.
+ * taken. Each sample weighs the period with which it was taken, so the shares of functions in the
+ * profile don't change. 0; -EINVAL + message: no kernel offers this rate.
  */
 _must_use_ int sampler_set_rate(struct sampler *s, uint32_t hz);
 
@@ -188,8 +188,8 @@ int sampler_fd(const struct sampler *s);
 
 /*
  * Calls config.record for each record in the rings. While sampling runs, each ring is read for a
- * limited time only: returns 1 if records are left, for which no wake-up follows. Otherwise 0, or
- * -errno + message.
+ * limited time only: returns 1 if records are left, for which krait won't be woken up. Otherwise 0,
+ * or -errno + message.
  */
 _must_use_ int sampler_drain(struct sampler *s);
 
@@ -269,8 +269,8 @@ struct sampler_stats {
 		 */
 		uint64_t throttled, throttled_ns;
 		/*
-		 * if there are several sources: how long the program took for those samples of this
-		 * source that it sent
+		 * if there are several sources: how long the kernel program ran for those samples
+		 * of this source that it sent
 		 */
 		uint64_t busy_ns;
 	} sources[ABI_MAX_SOURCES];

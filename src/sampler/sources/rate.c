@@ -25,7 +25,7 @@
 
 /*
  * Like LEAST_RECORDS, for a counter. A change of a counter's period drops half a sample on average,
- * for which nothing makes up. With so many records between two changes, 0.2 % of the samples are
+ * for which nothing makes up. With this many records between two changes, 0.2 % of the samples are
  * lost.
  */
 #define LEAST_RECORDS_COUNTER 256

@@ -12,7 +12,7 @@
 
 #define SLAB_BYTES (UNWIND_SLAB_CHUNKS * sizeof(struct unwind_chunk))
 /*
- * if .limbo (chunks that a program may still read) has at least so many chunks, the store waits
+ * if .limbo (chunks that a program may still read) has at least this many chunks, the store waits
  * until these are free instead of taking more memory
  */
 #define LIMBO_WORTH 64

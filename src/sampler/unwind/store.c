@@ -39,7 +39,8 @@ int unwind_store_open(struct unwind_store **ret, const struct unwind_store_maps 
 		return err_sys(-errno, "can't map the table of mappings");
 	}
 	/*
-	 * Takes number 0 of tables, spaces and rules, which means "none". Rule 0 is UNWIND_UNKNOWN.
+	 * Takes number 0 of tables, spaces (mappings of a process) and rules, because 0 means
+	 * "none". Rule 0 is UNWIND_UNKNOWN.
 	 */
 	if (vec_reserve(&s->slabs, slabs) || vec_push(&s->tables, NULL) ||
 	    vec_push(&s->spaces, (struct space){}) || vec_push(&s->rules, none) ||

@@ -46,7 +46,7 @@ void unwind_store_free_table(struct unwind_store *s, uint32_t table);
 /*
  * Fills table @table with @rows. Rows of the functions @eval are marked as those of the evaluation
  * loop. Until that is done, rows that @table had before stay in use, if there is room for both, the
- * old tree is as deep as the new one, and neither is guarded (valid only as long as the code's
+ * old tree is as deep as the new one, and neither tree is guarded (valid only as long as the code's
  * bytes stay the same). Tables with the same rows share memory. If there is no room, tables that no
  * sample has used for UNWIND_KEEP_SECONDS are emptied, longest unused first. -ENOSPC: all other
  * tables are needed; -EFBIG: @rows need more chunks than there can ever be; or another -errno; each
