@@ -28,8 +28,8 @@
 /* bytes of a node in the tree of stacks (view/shape/tree.c, html_tree.c), without its values */
 #define NODE_BYTES 94
 /*
- * condensing (summing up what is rare) keeps at least one function for each so many bytes of the
- * limit
+ * condensing (summing up what is rare) keeps at least one function for every KEEP_BYTES bytes of
+ * the limit
  */
 #define KEEP_BYTES 32768
 /* the least time between two condensings; in between, waiting samples can be added */

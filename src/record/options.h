@@ -80,7 +80,7 @@ struct session_options {
 
 	/*
 	 * .labels: labels that every sample gets. .label_intervals: path of a file in which the
-	 * target itself says which labels its time has when; NULL: none.
+	 * target itself says in which intervals of time it has which labels; NULL: none.
 	 */
 	VEC(struct profile_label_text) labels;
 	const char *label_intervals;

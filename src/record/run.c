@@ -341,7 +341,10 @@ static bool is_asked(const struct session *s, const struct epoll_event *e, int n
 	       now < collect_due_ns(s->collect);
 }
 
-/* Drains the rings, and reads from processes only what would be lost when they end. */
+/*
+ * Takes the records out of the rings, and reads from processes only what would be lost when they
+ * end.
+ */
 static int answer(struct session *s)
 {
 	int r = drain(s);

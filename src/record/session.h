@@ -59,8 +59,8 @@ struct session_use {
 	/* when the process's main thread ended, CLOCK_MONOTONIC; 0: not known */
 	uint64_t exited_ns;
 	/*
-	 * the process waits so much that krait dump would show where; also set if it isn't known
-	 * how much
+	 * the process waits so much that the user is told to look with krait dump where it waits;
+	 * also true if it isn't known how much it waits
 	 */
 	bool waits;
 };
@@ -254,8 +254,8 @@ bool session_targets_ended(struct session *s, uint64_t now_ns);
 
 /*
  * Lists daemons, ascending: processes that the command started and that go on after its end. There
- * are none if the command was told to end. Waits a little for processes that are about to end as
- * well.
+ * are none if the command was told to end. Waits a little first, because processes may be about to
+ * end like the command.
  */
 void session_daemons(struct session *s, pid_vec *ret);
 
@@ -281,8 +281,9 @@ _must_use_ int session_drain(struct session *s);
 
 /*
  * Changes the sampling rate of CPU time, and what stacks of waits may cost (0: WAIT_BUDGET_PPM);
- * possible while samples are taken. Each sample weighs its own period, so no share changes. @hz 0:
- * the rate stays. 0; -EINVAL + message: no kernel offers this rate.
+ * possible while samples are taken. Each sample weighs its own period, so the shares of functions
+ * in the profile don't change. @hz 0: the rate stays. 0; -EINVAL + message: no kernel offers this
+ * rate.
  */
 _must_use_ int session_set_effort(struct session *s, uint32_t hz, uint32_t wait_budget_ppm);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads how long threads were ready to run before the recording: the kernel counts from a thread's
- * beginning, so that time is later subtracted. Also reads which control groups were throttled
- * during the recording.
+ * Reads how long threads were ready to run before the recording. The kernel counts from a thread's
+ * beginning, so the time before the recording is subtracted later. Also reads which control groups
+ * were throttled during the recording.
  */
 #include <stdlib.h>
 

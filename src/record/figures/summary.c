@@ -9,9 +9,9 @@
 #include "record/figures/census.h"
 
 /*
- * Samples are reported as missing if there are fewer than CPU time x Hz by more than so many
- * percent. The clock runs on a CPU and not with a thread, so chance decides how many samples a
- * thread gets that often leaves its CPU.
+ * Samples are reported as missing if there are fewer than CPU time x Hz by more than
+ * MISSING_PERCENT percent. The clock runs on a CPU and not with a thread, so chance decides how
+ * many samples a thread gets that often leaves its CPU.
  */
 #define MISSING_PERCENT 1.0
 #define RATE_PERCENT	5.0

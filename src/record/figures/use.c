@@ -268,7 +268,7 @@ static void find_names(struct session *s, struct told *t)
 
 /*
  * Adds the figures of all processes together. If the samples stand for more CPU time than known
- * processes have used, the samples' time is taken, because they are also of processes that are
+ * processes have used, the samples' time is taken, because some samples are of processes that are
  * gone.
  */
 static void tell_all(struct session *s, const struct told *t, uint64_t sampled_ns)

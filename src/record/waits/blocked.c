@@ -2,8 +2,8 @@
 /*
  * Reads waiting threads, as `krait dump` does (docs/decisions/0008), if the kernel program couldn't
  * read them: when a recording of waits begins, and when the kernel program has just seen a process
- * for the first time. The process's threads may still be in the wait in which it saw them. The
- * records that this file makes are handled like records from the kernel.
+ * for the first time. The process's threads may still be in the wait in which the kernel program
+ * saw them. The records that this file makes are handled like records from the kernel.
  */
 #include <errno.h>
 #include <sys/syscall.h>
@@ -22,8 +22,8 @@
 #define READ_NS (400 * NSEC_PER_MSEC)
 
 /*
- * Limits for the processes that krait first hears of in one drain (reading of the rings): the most
- * time for reading their threads, and the most processes that are read.
+ * Limits for the processes that krait first hears of in one reading of the rings: the most time for
+ * reading their threads, and the most processes that are read.
  */
 #define MET_NS	      (20 * NSEC_PER_MSEC)
 #define MET_PROCESSES 64
@@ -69,8 +69,8 @@ static const struct walker_rows rows = {.chunk = chunk_at, .table = table_at, .r
 
 /*
  * Gives the collector the record that the kernel program would send when it sees the process for
- * the first time. If it has seen the process already, the collector has the real record, or gets it
- * from a ring.
+ * the first time. If the kernel program has seen the process already, the collector has the real
+ * record, or gets it from a ring.
  */
 static void introduce(struct reading *r, const struct proc_entry *proc, const struct rec_task *task)
 {
@@ -334,8 +334,8 @@ void session_give_stack(const struct rec_wait *met, bool left, struct rec_wait *
 }
 
 /*
- * Counts the time of a wait that was never read, and so has no stack, with those waits at the same
- * site (a system call with what it waits for) whose stacks weren't taken.
+ * Adds the time of a wait that was never read, and so has no stack, to the time of the waits at the
+ * same site (a system call with what it waits for) whose stacks weren't taken.
  */
 static void count_with_others(struct rec_wait *wait)
 {

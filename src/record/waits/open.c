@@ -68,9 +68,9 @@ static void take(void *ctx, const struct rec_wait *wait, bool left)
 }
 
 /*
- * Completes a wait of which the kernel program has no stack. If the kernel program didn't choose
- * this wait's stack, its record still describes an earlier wait, so all of it is replaced. False:
- * user space hasn't read the wait's stack.
+ * Completes a wait of which the kernel program has no stack. If the kernel program chose not to
+ * take this wait's stack, the record still describes an earlier wait, so all of the record is
+ * replaced. False: user space hasn't read the wait's stack.
  */
 static bool complete(const struct session *s, struct open_wait *open)
 {
