@@ -14,7 +14,7 @@
 #include "collect/thread/thread.h"
 #include "collect/thread/wait_state.h"
 
-/* Was this process counted as unsupported? A program's next exec isn't counted again. */
+/* Was this process counted as unsupported already, perhaps before its last exec? */
 static bool is_reported(const struct collect *c, const struct process *p)
 {
 	if (p->reported)
@@ -303,9 +303,9 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 #define ACCOUNT_FLUSHES 16
 
 /*
- * Adds to the profile the times in a thread's last record (struct rec_account). Time without a CPU
- * that no sample of the thread has goes to the stack of its last sample. Returns what hand_on()
- * does.
+ * Adds to the profile the times in a thread's last record (struct rec_account). If no sample has
+ * some of the thread's time without a CPU, the stack of its last sample gets that time. Returns
+ * what hand_on() does.
  */
 static int hand_on_account(struct collect *c, struct waiting *w, const struct process *p, bool last)
 {

@@ -3,8 +3,8 @@
 #include "collect/common/state.h"
 
 /*
- * The least memory that one job may use: unwind rows and names of Debian's static python3 need 17
- * MiB.
+ * Each job may use at least this much memory: unwind rows and names of Debian's static python3 need
+ * 17 MiB.
  */
 #define LEAST_JOB ((size_t)32 << 20)
 

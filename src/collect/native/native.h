@@ -291,7 +291,7 @@ void native_work_names(struct collect *c, struct native_file *f);
 void native_work_list(struct collect *c, struct native_file *f);
 /*
  * Reads the kernel's symbols and gives them to kernel_take(): in a worker's thread, or at once if
- * there is none.
+ * there is no worker.
  */
 void native_work_kernel(struct collect *c);
 /*

@@ -32,7 +32,7 @@ struct estimate {
 struct stack_share {
 	uint64_t key; /* key_of() for the waits with this stack */
 	struct estimate of;
-	/* how much time of waits without a stack the waits with this stack have got */
+	/* how much of the time of waits without a stack was given to the waits with this stack */
 	uint64_t given_ns;
 };
 
