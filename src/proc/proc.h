@@ -80,13 +80,15 @@ void proc_facts_fini(struct proc_facts *f);
 /*
  * Appends to @ret the name by which people know a process. @cmdline: @n bytes of /proc/PID/cmdline
  * (NUL-separated); @exe: target of /proc/PID/exe, or NULL; @comm: not NULL. Control characters
- * become '?'. Examples:
- * - python3 -u /srv/app.py, /usr/bin/gunicorn wsgi:app: app.py, gunicorn
- * - python -m http.server: http.server
- * - python3 -c 'print(1)', python3: python3 -c, python3
- * - python3 -c 'from multiprocessing.spawn import ...': multiprocessing.spawn
- * - gunicorn: worker [app] (setproctitle): gunicorn
- * - /opt/host/embedder: embedder
+ * become '?'. Examples (command line -> name):
+ * - python3 -u /srv/app.py -> app.py
+ * - /usr/bin/gunicorn wsgi:app -> gunicorn
+ * - python -m http.server -> http.server
+ * - python3 -c 'print(1)' -> python3 -c
+ * - python3 -> python3
+ * - python3 -c 'from multiprocessing.spawn import ...' -> multiprocessing.spawn
+ * - gunicorn: worker [app] (a title set by setproctitle) -> gunicorn
+ * - /opt/host/embedder -> embedder
  */
 void proc_name_from(const char *cmdline, size_t n, const char *exe, const char *comm,
 		    struct str *ret);
