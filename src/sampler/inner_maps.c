@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Puts maps into maps of maps in batches, because each such call waits until all running programs
- * have ended; see inner_maps.h.
+ * Puts maps into maps of maps in batches, because each call that changes a map of maps waits until
+ * all running programs have ended; see inner_maps.h.
  */
 #include "sampler/inner_maps.h"
 

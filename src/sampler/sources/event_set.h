@@ -50,8 +50,8 @@ struct event_set {
  * Opens @e, disabled, on all online CPUs for all processes (exclude_idle). With @watch_throttle
  * each event gets a ring of two pages, which event_set_poll() must empty every 100 ms or so. On
  * failure nothing stays open. -ENOENT/-EOPNOTSUPP: this machine lacks the event (the message names
- * the events that the machine has); -EACCES/-EPERM; -EINVAL: above
- * kernel.perf_event_max_sample_rate, ...
+ * the events that the machine has); -EACCES/-EPERM; -EINVAL, for example for a rate above
+ * kernel.perf_event_max_sample_rate.
  */
 _must_use_ int event_set_open(struct event_set *ret, const struct event *e, uint32_t id,
 			      bool watch_throttle);

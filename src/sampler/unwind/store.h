@@ -103,8 +103,8 @@ void unwind_store_allow_space(struct unwind_store *s, uint32_t slot, uint64_t at
  * These functions are for walks in user space. Between unwind_store_begin_reading() and
  * unwind_store_end_reading() other threads can't change the store, and the functions below may be
  * called. A chunk is valid until the next chunk is read, a table until unwind_store_end_reading().
- * NULL: there is none. unwind_store_space() copies the mappings in @slot; false: they aren't those
- * of process @tgid, or aren't valid any more.
+ * If no chunk, table or rule has @number, NULL is returned. unwind_store_space() copies the
+ * mappings in @slot; false: they aren't those of process @tgid, or aren't valid any more.
  */
 _must_use_ bool unwind_store_begin_reading(struct unwind_store *s); /* false: out of memory */
 void unwind_store_end_reading(struct unwind_store *s);
