@@ -26,8 +26,8 @@ for p in "$program" build/static/krait; do
 	check "$which-no-writable-code" no_writable_code "$p"
 done
 
-# Only krait's own objects are checked, because others built the linked libraries. They must call
-# the C library's checking functions, and the function that reports an overwritten stack.
+# Only krait's own objects are checked, because others built the linked libraries. krait's objects
+# must call the C library's checking functions, and the function that reports an overwritten stack.
 objects=build/release/src
 fortified() { find "$objects/cli" -name '*.o' -exec nm -A {} + | has 'U __(memcpy|snprintf|vsnprintf|read|pread64)_chk'; }
 protected() { nm -A "$objects"/proc/*.o | has 'U __stack_chk_fail'; }

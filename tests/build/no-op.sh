@@ -11,7 +11,7 @@ build() { make VERSION="$version" "$@"; }
 bad=0
 mark=build/release/no-op-mark
 
-# since: prints files below build/release that are newer than the mark.
+# since: prints the files below build/release that are newer than the file $mark.
 since() { find build/release -newer "$mark" -type f ! -name "${mark##*/}"; }
 set_mark() { sleep 0.05; touch "$mark"; sleep 0.05; }
 

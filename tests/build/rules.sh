@@ -20,8 +20,8 @@ verdict licence "$(files abi bpf src ui tests packaging bench | grep -E '\.([ch]
 	xargs awk 'FNR <= 2 && /SPDX-License-Identifier/ { ok[FILENAME] } END {
 		for (i = 1; i < ARGC; i++) if (!(ARGV[i] in ok)) print ARGV[i] }')"
 
-# The rooms that each room may include, besides itself. A folder without a row here belongs to the
-# room above it.
+# The rooms (folders of src/) that each room may include, besides itself. A folder without a row
+# here belongs to the room above it.
 verdict rooms "$(awk '
 	BEGIN {
 		unwind = "unwind unwind/rows unwind/cfi unwind/x86 unwind/prove"
@@ -218,8 +218,8 @@ named_files() {
 verdict gone "$(named_files | grep -v -e NAME -e ' src/tramp.c$' -e ' src/a.c$' |
 	while read -r at name; do [ -e "$name" ] || echo "$at: there is no $name"; done)"
 
-# Phrases that readers had to read twice, and that must not come back. folded_in.c still reads an
-# old mark.
+# Phrases that readers had to read twice, and that must not come back. folded_in.c is left out,
+# because it must know one of them: older kraits wrote it to profiles.
 verdict words "$(files src ui man docs README.md | grep -v src/format/folded/folded_in.c | xargs grep -nE \
 	'Taken in[":]|it starts, ends or is native|less than it takes to tell|tables given up|\[no frames\]|reads nothing|before it was known what they|"leaderless"')"
 
