@@ -211,8 +211,8 @@ def swap(n):
 STEPS = {"build": 2400, "walk": 100, "count": 9000, "swap": 12000}
 """,
 }
-# Functions that leave most of their work to other functions. If such a function is made slower, the
-# cost of the functions named here rises.
+# {function: the functions to which it leaves most of its work}. If such a function is made slower,
+# the cost of these other functions rises.
 SAME = {"build": ("grow", "__init__"), "walk": ("add",)}
 TWO = r"""
 import json, sys, time

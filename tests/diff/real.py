@@ -7,8 +7,8 @@ program in turn. Then each recording of a program is compared with the next one:
 
 same: nothing changed, so at most 5 % of the pairs may flag anything.
 five-points: in the second recording a function gets 5 percentage points more: some of its samples
-are repeated, and all later samples come later. diff must find the function in at least 90 %. The
-same is done with the largest function, if it has a fifth of all samples or more.
+are repeated, and all later samples come later. diff must find the function in at least 90 % of the
+pairs. The same is done with the largest function, if it has a fifth of all samples or more.
 
 Recording needs root; judging the recordings of a folder needs the right to read them."""
 import argparse
@@ -167,7 +167,7 @@ class Recording:
         return b"".join(out)
 
 
-# from which to which share a function may have before it is made dearer; few functions reach LARGE
+# (least, largest) share of a function that is made dearer; few functions have a LARGE one
 SOME, LARGE = (0.03, 0.3), (0.2, 0.7)
 
 

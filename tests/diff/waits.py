@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""waits.py: tests `krait diff` on wall time, on waiting, and on the two values of the GIL. The test
-makes the profiles, so the right answers are known. A thread waits in a function, chosen by fixed
-shares, for a random time, runs for a while, and so on. Of pairs of recordings of the same
-program, almost none may flag anything. A function whose share grew by 5 percentage points must
-be found. One long wait is a single event, however long it is, and must flag nothing."""
+"""waits.py: tests `krait diff` on wall time, on waiting, and on a profile's two values about the
+GIL. The test makes the profiles, so the right answers are known. A thread waits in a function,
+chosen by fixed shares, for a random time, runs for a while, and so on. Of pairs of recordings of
+the same program, almost none may flag anything. A function whose share grew by 5 percentage points
+must be found. One long wait is a single event, however long it is, and must flag nothing."""
 import json
 import os
 import random
