@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads any bytes as a configuration file of `krait record`: each line is a setting, a fault, or
- * empty. The settings that krait prints can be read back, and are the same.
+ * Reads any bytes as a configuration file of `krait record`: each line is a setting, is reported as
+ * faulty, or is empty. The settings that krait prints can be read back, and are the same.
  */
 #include <stdlib.h>
 

@@ -2,9 +2,9 @@
 /*
  * Reads any bytes as an ELF file, as krait does for interpreters, symbols and build ids. If the
  * first byte is even, the other bytes are the file. If it is odd, they say how a valid file (a
- * CPython 3.14 made by hand) is changed, so that readers deep inside are reached. Bit 1 of the
- * first byte makes that file one for AArch64; bit 2 makes it one loaded at fixed addresses
- * (ET_EXEC).
+ * CPython 3.14 made by hand) is changed, so that the code that reads the inner parts of a file runs
+ * as well. Bit 1 of the first byte makes that file one for AArch64; bit 2 makes it one loaded at
+ * fixed addresses (ET_EXEC).
  */
 #include <stdlib.h>
 #include "../unit/debug_offsets.h"

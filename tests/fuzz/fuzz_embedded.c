@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads the recording and the source text from any bytes as a picture or page. */
+/*
+ * Reads any bytes as a picture or an HTML page that krait made, and extracts what is embedded in
+ * these: the recording, and the source text.
+ */
 #include <stdlib.h>
 #include "base/cleanup.h"
 #include "format/common/embedded.h"

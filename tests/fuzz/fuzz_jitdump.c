@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads any bytes as a jitdump, after a valid header. */
+/* Reads a jitdump that has a valid header and, after that, any bytes. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

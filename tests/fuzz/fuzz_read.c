@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads any bytes as a profile file: they are refused with a message, or become a profile. It can
- * be written as folded stacks, which have the same sum of samples when they are read again.
+ * Reads any bytes as a profile file: they are refused with a message, or become a profile. The
+ * profile can be written as folded stacks, which have the same sum of samples when they are read
+ * again.
  */
 #include <stdlib.h>
 #include "base/cleanup.h"

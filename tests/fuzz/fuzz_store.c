@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads any bytes in two ways. As frames of the agent's store (a frame is a second of samples),
- * each after its length: the valid ones become a profile, which must stay the same when it is
- * sealed and read again. And as a blob (compressed bytes with a checksum).
+ * Reads any bytes in two ways. First, as frames of the agent's store (a frame is a second of
+ * samples), each after its length: the valid frames become a profile, which must stay the same when
+ * the frames are sealed (turned into a block) and the block is read. Second, as a blob (compressed
+ * bytes with a checksum).
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Looks for Python frames in an image of an interpreter (its memory) with hostile words in it, by
- * the kernel program's walkers, compiled for the host. The first byte chooses the release; the rest
- * says what is written where (tests/host/walk/walk_random.h).
+ * Lets the kernel program's walkers, compiled for the host, look for Python frames in a simulated
+ * interpreter's memory, in which some words are hostile. The first byte chooses the release of
+ * Python; the rest says which word is written where (tests/host/walk/walk_random.h).
  */
 #include "../host/walk/walk_random.h"
 

@@ -42,7 +42,7 @@ struct bytes {
 	uint32_t n;
 };
 
-/* Reads jump tables from the code itself, so that they lie among the instructions. */
+/* Reads jump tables from the bytes of the code, as if the tables lay among the instructions. */
 static size_t read_bytes(void *ctx, int64_t key, void *ret, size_t n)
 {
 	const struct bytes *b = ctx;
@@ -89,7 +89,7 @@ static void flow(const uint8_t *data, uint32_t n, uint32_t start)
 	free(r.info);
 }
 
-/* Reads the bytes as code of CPython's JIT compiler. */
+/* Reads the bytes as code that CPython's JIT compiler has made. */
 static void executors(const uint8_t *data, size_t n)
 {
 	struct unwind_rows rows;

@@ -83,7 +83,8 @@ def rings(*records):
 
 
 RELEASES = 16  # number of entries of releases[] in tests/host/walk/walk_image.h
-# kinds of changes, the low three bits for hostile_value() in tests/host/walk/walk_random.h
+# kinds of changes: the low three bits of a number for hostile_value() in
+# tests/host/walk/walk_random.h
 CONSTANT, OTHER_WORD, COPY, NEAR, BIT, END_OF_PAGE = 0, 1, 3, 4, 5, 6
 SAME = NEAR + 8 * 32
 SEND, KEEP_ON_FAULT = 1 << 44, 1 << 47
@@ -106,7 +107,8 @@ def all_over(kind, step, number=0):
 
 def walks():
     """Returns seeds for each release: a memory image without changes, one in which some reads fail,
-    and some in which many words point to other words or near the old target."""
+    and some in which many words point to other words, or to an address near the one that they held
+    before."""
     seeds = {}
     for release in range(RELEASES):
         seeds["%d-sound" % release] = walk(release, [(0, SAME)])

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """worst.py [NAME]: no input of 1 MiB may take a parser more than a second of CPU time. The inputs
 are those that cost most for their size: deep nesting, 10^5 equal names, long common prefixes, a
-single long line, unsorted entries, many tiny sections. Each is given to the fuzzer of that name,
-which is built without sanitizers (tests/fuzz/timed.c)."""
+single long line, unsorted entries, many tiny sections. Each fuzzer has a list of them, and is built
+without sanitizers (tests/fuzz/timed.c). With NAME, only fuzz_NAME is tested."""
 import functools
 import gzip
 import json
@@ -402,7 +402,7 @@ def gdb_lists():
 
 
 def demangles():
-    """Yields names, whole and shortened so that the demanglers still accept them."""
+    """Yields long names twice: whole, and cut to 4,095 bytes, which the demanglers still accept."""
     for name, data in names():
         yield name, data
         yield name + "-short", data[:4095]
