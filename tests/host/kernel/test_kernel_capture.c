@@ -480,8 +480,8 @@ static void test_slots_apart(void **state)
 }
 
 /*
- * A perf event (an NMI) comes while the program that runs at task switches walks a stack. It takes
- * no sample, because both programs might need the lock of the map of processes. The sample is
+ * A perf event (an NMI) comes while the program that runs at task switches walks a stack. No sample
+ * is taken, because both programs might need the lock of the map of processes. The lost sample is
  * counted (COUNT_BUSY).
  */
 static void test_in_switch(void **state)

@@ -154,8 +154,8 @@ static void test_found(void **state)
 }
 
 /*
- * Two libraries that aren't the libpython in question: another build of it, and one with its
- * dynamic section elsewhere.
+ * Two libraries that aren't the libpython which the executable needs: another build of libpython,
+ * and a library whose dynamic section is at another address.
  */
 static void test_not_that_library(void **state)
 {
@@ -210,8 +210,9 @@ static void test_not_loaded_yet(void **state)
 }
 
 /*
- * A process is linked to libpython, but MAX_LINKING_TRIES samples didn't find it: the kernel
- * program asks user space. It never asks about a process in state PROC_HOST.
+ * A process is linked to libpython, but in MAX_LINKING_TRIES samples libpython wasn't found: the
+ * kernel program asks user space what the process runs. It never asks about a process in state
+ * PROC_HOST.
  */
 static void test_tries(void **state)
 {
@@ -230,7 +231,10 @@ static void test_tries(void **state)
 	assert_int_equal(proc_entry_of(TGID)->asks, 0);
 }
 
-/* The kernel program asks user space if it doesn't know the process's executable any more. */
+/*
+ * If the kernel program doesn't know the process's executable any more, it asks user space what the
+ * process runs.
+ */
 static void test_unknown_executable(void **state)
 {
 	(void)state;

@@ -158,8 +158,8 @@ static void test_last_stack(void **state)
 }
 
 /*
- * When a thread ends, the program sends the waiting time that is in no record yet: for each site
- * (place in the program) a record with the sum. Such a record doesn't count as a wait.
+ * When a thread ends, the kernel program sends the waiting time that is in no record yet: for each
+ * site (place in the program) a record with the sum. Such a record doesn't count as a wait.
  */
 static void test_owed(void **state)
 {
@@ -221,8 +221,8 @@ static void test_never_a_stack(void **state)
 }
 
 /*
- * A process isn't recorded any more. When the program notices that, it sends the waiting time of
- * the thread that is in no record yet.
+ * A process isn't recorded any more. When the kernel program notices that, it sends the waiting
+ * time of the thread that is in no record yet.
  */
 static void test_unwanted_later(void **state)
 {
@@ -258,7 +258,7 @@ static void test_unwanted(void **state)
 }
 
 /*
- * The program remembers that a process isn't recorded, and doesn't look it up again until
+ * The kernel program remembers that a process isn't recorded, and doesn't look it up again until
  * forget_strangers(). The same holds for a thread without an entry in the map of waits.
  */
 static void test_stranger(void **state)
@@ -292,8 +292,8 @@ static void test_same_bits(void **state)
 }
 
 /*
- * If the program learns only with the first stack that a process isn't recorded, it removes the
- * thread's entry from the map of waits.
+ * If the kernel program learns only with the first stack that a process isn't recorded, it removes
+ * the thread's entry from the map of waits.
  */
 static void test_unwanted_found(void **state)
 {
@@ -344,8 +344,8 @@ static void test_period_changes(void **state)
 }
 
 /*
- * Stacks in a burst may cost as much as the budget allows in 10 s. What a burst leaves of that is
- * there for the next burst.
+ * Stacks in a burst may cost as much as the budget allows in 10 s. What one burst doesn't use, the
+ * next burst may use.
  */
 static void test_burst(void **state)
 {
@@ -403,8 +403,8 @@ static void take_sent(struct told *ret)
 }
 
 /*
- * Takes stacks of waits of 1 ms, with @period as wait_period_ns. Their number must be what their
- * chance of being taken gives, and in all they must stand for all waits.
+ * Takes stacks of waits of 1 ms, with @period as wait_period_ns. The number of stacks must fit the
+ * chance with which a stack is taken, and together they must stand for all waits.
  */
 static void check_chance(uint64_t period)
 {
@@ -614,8 +614,8 @@ static void test_added_too_late(void **state)
 }
 
 /*
- * The program missed the end of a thread, and a new thread has its number. The old thread's waits
- * and account (its final sums) are sent, and the new thread gets none of that time.
+ * The kernel program missed the end of a thread, and a new thread has its number. The old thread's
+ * waits and account (its final sums) are sent, and the new thread gets none of that time.
  */
 static void test_number_again(void **state)
 {
@@ -744,8 +744,8 @@ static void test_gil_wait(void **state)
 }
 
 /*
- * If the program misses the end of a wait for the GIL, the wait ends when the thread next leaves
- * its CPU, and its record has all the time until then.
+ * If the kernel program misses the end of a wait for the GIL, the wait ends when the thread next
+ * leaves its CPU, and its record has all the time until then.
  */
 static void test_gil_unseen(void **state)
 {
@@ -1091,8 +1091,8 @@ static void test_on_file(void **state)
 
 #ifdef __x86_64__
 /*
- * A poll() of one descriptor is shown as a wait for that descriptor. The program reads its number
- * from the process's memory.
+ * A poll() of one descriptor is shown as a wait for that descriptor. The kernel program reads its
+ * number from the process's memory.
  */
 static void test_on_poll(void **state)
 {
@@ -1114,7 +1114,7 @@ static void test_on_poll(void **state)
 }
 #endif
 
-/* Gives the simulated kernel run queues, whose clocks the program reads. */
+/* Gives the simulated kernel run queues, whose clocks the kernel program reads. */
 static int setup_queue(void **state)
 {
 	setup(state);
@@ -1149,9 +1149,9 @@ static void get_cpu(uint64_t ago)
 }
 
 /*
- * When the kernel wakes a thread, it reads its clock, but not again for the switch that follows. So
- * the time until the switch counts as the thread's CPU time, and not as waiting. The time from the
- * end of a thread's CPU time to the switch counts as waiting.
+ * When the kernel wakes a thread, it reads the run queue's clock, but it doesn't read the clock
+ * again for the switch that follows. So the time until the switch counts as the thread's CPU time,
+ * and not as waiting. The time from the end of a thread's CPU time to the switch counts as waiting.
  */
 static void test_scheduler_clock(void **state)
 {
@@ -1251,7 +1251,7 @@ static void test_read_wait_counts(void **state)
 
 /*
  * When a thread gets a CPU, the kernel adds the last part of its ready time only after the switch.
- * The program knows that part at the switch already.
+ * The kernel program knows that part at the switch already.
  */
 static void test_delay_on_cpu(void **state)
 {
@@ -1419,8 +1419,8 @@ static void test_exec_elsewhere(void **state)
 }
 
 /*
- * The program first sees a thread during its execve(), and the thread's number stays the same. The
- * account has all of the thread's time.
+ * The kernel program first sees a thread during its execve(), and the thread's number stays the
+ * same. The account has all of the thread's time.
  */
 static void test_met_in_exec(void **state)
 {
@@ -1434,7 +1434,10 @@ static void test_met_in_exec(void **state)
 	assert_int_equal(account_of(0)->sample.ready_ns, 7 * MS);
 }
 
-/* The program sees the end of the first thread only after another thread has taken its number. */
+/*
+ * The kernel program sees the end of the first thread only after another thread has taken its
+ * number.
+ */
 static void test_first_ends_late(void **state)
 {
 	struct made first = process;
@@ -1467,15 +1470,16 @@ static void test_exec_alone(void **state)
 	assert_int_equal(shim.n_sent, 0);
 }
 
-/* The thread gets the CPU without the program noticing the switch. */
+/* The thread gets the CPU, but the kernel program doesn't notice the switch. */
 static void get_cpu_unseen(void)
 {
 	process.task.se.exec_start = rq.clock_task;
 }
 
 /*
- * The program missed the switch back to the thread. It computes from the thread's CPU time how long
- * the thread waited. No time is lost, whether the thread next leaves its CPU or calls execve().
+ * The kernel program missed the switch back to the thread. It computes from the thread's CPU time
+ * how long the thread waited. No time is lost, whether the thread next leaves its CPU or calls
+ * execve().
  */
 static void test_unseen(void **state)
 {
@@ -1504,8 +1508,8 @@ static void test_unseen(void **state)
 }
 
 /*
- * The program missed the switch back to a thread whose wait user space has read. If the thread ran
- * only once since then, its CPU time tells when the wait ended.
+ * The kernel program missed the switch back to a thread whose wait user space has read. If the
+ * thread ran only once since then, its CPU time tells when the wait ended.
  */
 static void test_read_unseen(void **state)
 {
@@ -1524,7 +1528,10 @@ static void test_read_unseen(void **state)
 	assert_int_equal(last_wait()->sample.time_ns, shim.now_ns - 3 * MS);
 }
 
-/* If the program misses a switch, the account shows it: its two sums of waiting time differ. */
+/*
+ * If the kernel program misses a switch, the account (a record of sums) shows it: its two sums of
+ * waiting time differ.
+ */
 static void test_switch_missed(void **state)
 {
 	(void)state;

@@ -177,8 +177,8 @@ static void test_gil(void **state)
 }
 
 /*
- * The program looks for the waker only if the wait's stack was taken. The look costs a part of the
- * budget.
+ * The kernel program looks for the waker only if the wait's stack was taken. The look costs a part
+ * of the budget.
  */
 static void test_budget(void **state)
 {

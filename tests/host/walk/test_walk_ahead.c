@@ -40,7 +40,7 @@ static const struct instruction made[] = {
 };
 
 /*
- * a trampoline from the table in the file of libffi 3.4 and later: x86/unix64.S,
+ * a trampoline of the table that libffi's own file contains, from libffi 3.4 on: x86/unix64.S,
  * trampoline_code_table; its parameters are one page further on
  */
 static const struct instruction from_table[] = {

@@ -550,8 +550,8 @@ static uint64_t reads_of_walk(uint64_t *bytes)
 
 /*
  * Up to 3.10, the stack walk reads neighbouring code objects together. In the first sample it does
- * so when it comes to the second one; in later samples when it comes to the first. A code object
- * without neighbours is read alone from the second sample on.
+ * so when it comes to the second of these code objects; in later samples when it comes to the
+ * first. A code object without neighbours is read alone from the second sample on.
  */
 static void read_together(void)
 {

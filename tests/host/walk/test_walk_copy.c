@@ -226,8 +226,8 @@ static void kept(void)
 }
 
 /*
- * A freed copy is replaced by a new one with the same index, which overlaps it. As the generation
- * has changed, the stack walk finds the new copy.
+ * A freed copy is replaced by a new one that has the same index and overlaps the old one. As the
+ * generation has changed, the stack walk finds the new copy.
  */
 static void moved(void)
 {

@@ -266,8 +266,8 @@ static void steps(void)
 }
 
 /*
- * Python 2.7 and 3.6 create the GIL only when the program begins its first thread. There is none
- * yet.
+ * Python 2.7 and 3.6 create the GIL only when the program begins its first thread. Here it doesn't
+ * exist yet.
  */
 static void not_made(void)
 {

@@ -13,8 +13,8 @@ static struct wire_frame clean[ABI_MAX_FRAMES];
 static uint64_t clean_addr[ABI_MAX_FRAMES];
 
 /*
- * Checks that the stack walk with failing reads has found the innermost part of the stack, or of
- * the stack from another evaluation loop on.
+ * Checks that the stack walk with failing reads has found consecutive frames of the stack. They
+ * begin with the innermost frame or, in 3.11 and 3.12, with that of an evaluation loop further out.
  */
 static void assert_part(void)
 {

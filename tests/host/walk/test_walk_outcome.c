@@ -431,7 +431,7 @@ static void texts_missing(void)
 	}
 }
 
-/* The outermost frame's caller is an earlier frame: each of them in turn. */
+/* Each frame in turn is made the outermost frame's caller, so that the chain is circular. */
 static void circles(void)
 {
 	size_t last = FRAMES - 1;
@@ -841,8 +841,8 @@ static void resumed_by_nobody(void)
 }
 
 /*
- * 3.11: no caller is stored yet in the innermost frame. Its memory still has the mark of an earlier
- * frame, which says that C called it. The frame must not be shown as the thread's whole stack.
+ * 3.11: no caller is stored yet in the innermost frame. Its memory still has the flag `is_entry` of
+ * an earlier frame, which C code called. The frame must not be shown as the thread's whole stack.
  */
 static void entry_left_over(void)
 {
@@ -882,7 +882,7 @@ static void build_fresh(enum link caller, bool new_chunk)
 
 /*
  * 3.11, 3.12: a frame hasn't executed an instruction yet. The stack walk uses the stored caller if
- * it can prove that it is the right one; otherwise it searches for the caller.
+ * it can prove that this is the right one; otherwise it searches for the caller.
  */
 static void called_just_now(void)
 {
