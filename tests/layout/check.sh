@@ -15,8 +15,8 @@ cache=$(dirname "$INTERPRETERS_TSV")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# A pattern for lines "name value" that only the tool (pyimage) prints; both programs print such
-# lines.
+# A pattern for those lines of the tool (pyimage) whose names offsets.c prints as well. Both
+# programs print lines "name value".
 layout_fields='^(version|str_kind_shift|[a-z]+_[a-z_]+) '
 
 # compile OUT INCLUDE FLAG...: compiles offsets.c with the headers in INCLUDE. The directory above
@@ -51,8 +51,9 @@ else:
 }
 
 # differ NAME WANT GOT: prints PASS, or FAIL with the fields that differ between WANT and GOT. A
-# field that GOT lacks is a failure, unless it is one of _PyRuntime or of the build. The size of
-# _PyRuntime is compared only with krait's tables, because otherwise krait reads it from the file.
+# field that GOT lacks is a failure, unless it belongs to _PyRuntime or says which build this is.
+# The size of _PyRuntime is compared only with krait's tables, because otherwise krait reads it from
+# the file.
 differ() {
 	local bad
 	bad=$(awk -v name="$1" 'NR == FNR { got[$1] = $2; next }
