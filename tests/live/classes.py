@@ -3,7 +3,7 @@
 # Calls methods of all kinds (Python 2.7-3.10). For each it prints "CODE SELF TYPE NAME": the
 # addresses of the code object, of the call's first argument and of its type, and the name that
 # krait must show. Then it prints "ready" and waits for the end of its input. On 3.x the right names
-# are Python's own __qualname__. Where a class can't be proved, the plain name is right.
+# are Python's own __qualname__. Where krait can't prove a class, it must show only the name.
 from __future__ import print_function
 import contextlib
 import functools
