@@ -35,7 +35,8 @@ CACHE = os.environ.get("KRAIT_TEST_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "krait-tests")
 SCRATCH = "/tmp/krait-oracle-%d" % os.getuid()
 HZ = 9999
-# enough for FAST_SAMPLES, and some more, with the shortest recording of each program
+# the sampling rate in the fast tier: with the shortest recording of each program, it gives somewhat
+# more than FAST_SAMPLES
 HZ_FAST = 7499
 INCOMPLETE = 0.001  # which share of samples may be incomplete
 # which share of samples may have no Python frames, in programs that always start threads or
@@ -55,7 +56,7 @@ ERRORS = RuntimeError, OSError, ValueError, subprocess.SubprocessError
 
 
 def by_chance(due):
-    """Returns up to how many samples may come by chance if @due are expected."""
+    """Returns the largest number of samples that can still be chance if @due are expected."""
     return due + 3 * due ** 0.5
 
 
@@ -329,8 +330,8 @@ class Oracle:
             report.samples, report.impossible, report.wrong_lines, report.wrong_names,
             report.bad(), " (%s)" % named if named else "",
             ", %d truncated" % report.truncated if report.truncated else "")
-        # Each program may always have FEW, because one sample in 500 is already more than 0.1 %.
-        # All samples count in the sum over the programs, which is judged as well.
+        # Each program may always have FEW incomplete samples, because one in 500 is already more
+        # than 0.1 %. All samples count in the sum over the programs, which is judged as well.
         many = bad > FEW + by_chance(max(INCOMPLETE, program.may_lack(interpreter)) * report.samples)
         good = not (report.wrong() or odd or many or not report.samples)
         self.say(good, "%s %s" % (interpreter.name, program.name),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Drives profiling.sampling, a part of Python since 3.15, which profiles only programs that run the
-same version. It shortens the files in its folded stacks. Its frame <GC> stands for the garbage
-collector and isn't a Python frame. A frame with an unknown file is one that it couldn't read."""
+same version. In its folded stacks, the paths of files are shortened. The frame <GC> stands for the
+garbage collector and isn't a Python frame. A frame with an unknown file is one that
+profiling.sampling couldn't read."""
 import re
 
 from drivers import driver, folded

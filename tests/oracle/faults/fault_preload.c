@@ -3,7 +3,8 @@
  * A library for LD_PRELOAD that makes krait give its kernel programs a wrong table of offsets, as a
  * mistake in krait's source would. So the oracle can be tested (krait_faults.py). KRAIT_FAULT names
  * the fault: FIELD+N or FIELD-N changes a field of struct py_layout; FIELD=OTHER gives the field
- * the value of another field of that struct; or it is COUNTER.
+ * the value of another field of that struct; the text COUNTER (see below) spoils the count of code
+ * objects.
  *
  * libbpf makes system calls through libc's syscall(), which this file replaces.
  */

@@ -256,7 +256,7 @@ def harmless(stack, whole):
     groups = known.groups()
     if len(groups) < 3:
         return None
-    # If it is the outermost group, the mark becomes the stack's outermost frame.
+    # If the chosen group is the outermost one, the mark becomes the stack's outermost frame.
     cut = known.rng.choice(groups)[0]
     return [loc for loc in stack[:cut] if loc.kind == "python"] + [MARK] + stack[cut:]
 

@@ -12,7 +12,7 @@ from judge import check
 KINDS = ("right", "stack", "line", "column", "name", "order", "incomplete", "not judged")
 WRONG = ("stack", "line", "column", "name", "order")
 CALLED = {"impossible": "stack", "wrong line": "line", "wrong name": "name"}
-# how far from a wrong frame swapped() looks, in frames
+# swapped() tries pairs up to this many frames away from the wrong frame
 NEAR = 2
 
 

@@ -20,8 +20,8 @@ SUM_NS = 50000
 ALL = 0.0003  # the error that the sum of all threads may have, as a share of it
 RIGHT = 0.999  # which share of the captured time must be at the right place
 # States of a thread that comes back from a wait: it may wait for the GIL, and in free-threaded
-# builds for the stopped world to go on. At most this share of a thread's waiting may be of this
-# kind: GIL + GIL_TIMES * gil_share().
+# builds until all threads, which one thread has stopped, may go on. At most this share of a
+# thread's waiting may be of this kind: GIL + GIL_TIMES * gil_share().
 ON_RETURN = ("gil", "stop-the-world")
 GIL, GIL_TIMES = 0.02, 4
 TICK_NS = 10000000  # unit of the times in /proc/stat, in ns
