@@ -2,8 +2,8 @@
 /*
  * record COMMAND...: records COMMAND with src/record and the rooms below it, linked without
  * src/cli. Prints a line for each sample: the functions of its stack, the outermost first, with ";"
- * between them. At last prints "due N came N" from the recording's summary. check.py checks the
- * output.
+ * between them. At last prints "due N came N" from the recording's summary: how many samples there
+ * should be, and how many there are. check.py checks the output.
  */
 #include <stdio.h>
 

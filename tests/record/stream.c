@@ -14,7 +14,7 @@ enum kind { RECORD, FLUSH, MAPPED, EXIT, COMM, EXEC, LOOK_AGAIN, EXAMINE, PREPAR
 
 struct entry {
 	enum kind kind;
-	size_t at, n; /* where the bytes of this piece of input are in .bytes, and how many */
+	size_t at, n; /* where in .bytes this piece of input begins, and its length */
 };
 
 static struct {
@@ -217,8 +217,8 @@ int __wrap_rebase_begin(struct rebase *r, struct profile *p)
 }
 
 /*
- * Replaces a function through which a collector tells the kernel programs something. It does
- * nothing, as do those below.
+ * This function and those below replace the functions with which a collector tells the kernel
+ * programs something. They do nothing.
  */
 
 static int set_proc(void *ctx, const struct proc_key *key, enum proc_state state,
@@ -333,7 +333,10 @@ static void give_record(struct collect *c, void *data, size_t n)
 	__real_collect_record(c, data, n);
 }
 
-/* Preparing mustn't run out of time in one replay and not in another, on a busy machine either. */
+/*
+ * The time limit for collect_prepare(). It is so long that no replay reaches it, even on a busy
+ * machine: otherwise replays could differ.
+ */
 #define PREPARE_NS (30 * NSEC_PER_SEC)
 
 static void give(struct collect *c, const struct entry *e)

@@ -17,8 +17,8 @@ size_t stream_entries(void);
 bool stream_is_flush(size_t i);
 
 /*
- * Puts the record that says what the process is behind the process's first sample, as if each had
- * come from another CPU's ring.
+ * Moves the record that describes the process to a place after the process's first sample, as if
+ * the two had come from the rings of different CPUs.
  */
 void stream_delay_process(void);
 
