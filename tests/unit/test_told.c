@@ -388,8 +388,8 @@ static void test_exec_late(void **state)
 }
 
 /*
- * krait itself made the record of the process. It doesn't say since when the process runs its
- * present program.
+ * krait itself made the record of the process. Such a record doesn't say since when the process
+ * runs its present program.
  */
 static void test_met_by_krait(void **state)
 {

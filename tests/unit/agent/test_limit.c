@@ -90,8 +90,8 @@ static int tear_down(void **state)
 }
 
 /*
- * One window (10 s) above the limit, such as one in which a segment is sealed, changes nothing. A
- * second such window does.
+ * One window (10 s) above the limit changes nothing: the agent may have sealed a segment of its
+ * store (turned batches of samples into blocks). A second such window does.
  */
 static void test_two_windows(void **state)
 {

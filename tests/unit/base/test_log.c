@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages of each kind are limited in number per time span. After that, the next message that is
+ * Messages of each kind are limited in number per time span. The next message of that kind that is
  * shown says how many weren't shown.
  */
 #include <setjmp.h>

@@ -424,7 +424,7 @@ static void test_failed(void **state)
 }
 
 /*
- * If a record says a longer ready time than the recording has lasted, the time is cut to that
+ * If a record reports a longer ready time than the recording has lasted, the time is cut to that
  * length.
  */
 static void test_ready_too_long(void **state)
@@ -500,7 +500,7 @@ static void send_waits(struct fixture *f)
 
 /*
  * However often a thread waits, it has one label set for each thing that it waits for. The tables
- * of these sets count in collect_kept_bytes(). They are freed if that exceeds its limit.
+ * of these sets count in collect_kept_bytes(), and are freed if its result exceeds the limit.
  */
 static void test_sets_of_waits(void **state)
 {
@@ -600,8 +600,8 @@ static void test_process_later(void **state)
 }
 
 /*
- * The ring with the process's record is so full that reading it takes several drains. Another CPU's
- * ring has the samples.
+ * The ring with the process's record is so full that krait has to read it several times to get to
+ * the record. Another CPU's ring has the samples.
  */
 static void check_much_later(struct fixture *f)
 {
@@ -644,7 +644,7 @@ static void test_process_never(void **state)
 }
 
 /*
- * A stack's record is sent again while its code objects are still missing. It counts as one stack.
+ * A stack's record is sent again while its code objects are still missing. The stack counts once.
  */
 static void test_sent_again(void **state)
 {
@@ -1234,7 +1234,7 @@ static void test_condensed(void **state)
 		 * because later records may still refer to them.
 		 */
 		assert_int_equal(st.kept.codes, 5000);
-		/* A sample comes after its stack was condensed, and the stack isn't sent again. */
+		/* This sample comes after the profile was condensed. Its stack isn't sent again. */
 		send_sample(f, id, WALK_OK);
 	}
 	st = flushed(f, true);
@@ -1372,8 +1372,8 @@ static void test_windows(void **state)
 }
 
 /*
- * A label set whose samples all came before a window was cut isn't carried over into the next
- * window's profile.
+ * When a window is cut (what was recorded so far is taken as a profile), a label set that no later
+ * sample has isn't carried over into the next window's profile.
  */
 static void test_windows_carry(void **state)
 {

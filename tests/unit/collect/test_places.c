@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * krait has a list of places in library code by which it knows that a thread has no work or runs an
- * event loop. The test says which stacks do.
+ * event loop. The test says for each of many stacks whether krait must say that of its thread.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -236,7 +236,7 @@ static void test_own_content(void **state)
 	assert_int_not_equal(code[1]->serial, code[3]->serial);
 }
 
-/* The profile marks functions that ran before the recording began. */
+/* The profile says of a function whether it ran before the recording began. */
 static void test_older_processes(void **state)
 {
 	struct fixture *f = *state;

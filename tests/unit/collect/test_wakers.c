@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A wait's record says which thread ended the wait. Once krait knows that the wait was for a lock,
- * and not for work, it blames that thread: it adds a sample of its stack with the time of the wait.
+ * and not for work, it blames that thread: it adds a sample with that thread's stack and the time
+ * of the wait.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -324,7 +324,8 @@ static void test_empty(void **state)
 }
 
 /*
- * A function is inlined into two other functions, with the same text. It must give two locations.
+ * A function is inlined into two other functions, and its frame has the same text in both. It must
+ * give two locations.
  */
 static void test_inlined_again(void **state)
 {

@@ -379,8 +379,8 @@ static void check_stack(struct decoded *d, struct cursor ids, const struct profi
 }
 
 /*
- * Returns the index of a sample's label set, which all labels of the set have as their value. Sets
- * @time_ns to the sample's time.
+ * Returns the index of a sample's label set: the value of each of the set's labels is 100 + this
+ * index. Sets @time_ns to the sample's time.
  */
 static unsigned check_labels(struct decoded *d, struct cursor sample, int64_t *time_ns)
 {

@@ -34,8 +34,8 @@ static struct profile *side(const char *name, int64_t count)
 }
 
 /*
- * Makes a page that compares two recordings. The recording of the page itself is the first of the
- * two; which one it is doesn't matter here.
+ * Makes a page that compares two recordings. The page itself shows the first of the two; for these
+ * tests it could as well be the second.
  */
 static struct bytes page(void)
 {

@@ -398,7 +398,7 @@ static void test_hidden_frames(void **state)
 	assert_int_equal(l->rows.n, 2);
 }
 
-/* Prints each path of the open tree as "name:samples", after as many dots as the path is deep. */
+/* Prints each line of the open tree as its depth, the function's name, ":" and its samples. */
 static void print_tree(struct browse *b, char *out, size_t size)
 {
 	*out = '\0';

@@ -31,8 +31,8 @@ static void test_recording_comes_back(void **state)
 }
 
 /*
- * The recorded program chooses names. No name may end an element or a script of the page, or stand
- * in the page's text.
+ * The recorded program chooses names. No name may end an element or a script of the page, or appear
+ * anywhere in the page unencoded.
  */
 static void test_hostile_names(void **state)
 {
@@ -203,7 +203,7 @@ static void test_picture(void **state)
 }
 
 /*
- * Makes a second page for tests/golden/page_pictures.py, which compares two recordings. Some
+ * Makes a second page for tests/golden/page_pictures.py: a page that compares two recordings. Some
  * functions take more time in the second recording, some as much, some less; one is gone, and one
  * is new. Only the change of f may be noise.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which packages belong together, because one distribution installed them. Its list of files
- * (RECORD) says that.
+ * Tests which Python packages belong together, because one distribution (such as a wheel) installed
+ * them. krait learns that from the distribution's list of files, called RECORD.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -562,8 +562,8 @@ static void test_mount_namespace(void **state)
 #define MANY_PAGES 20000
 
 /*
- * Makes every second page executable, which gives as many mappings. The helper process that reads
- * them for krait needs several answers to send them.
+ * Makes every second page executable, so that each page is a mapping of its own. The helper process
+ * that reads mappings for krait needs several answers to send so many.
  */
 static void map_many(int ready)
 {

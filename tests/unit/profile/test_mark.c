@@ -58,8 +58,8 @@ static void test_others(void **state)
 }
 
 /*
- * Checks that each kind of mark (frame in brackets) has its own words, and a sentence for the
- * manual page that explains it.
+ * Checks that each kind of mark (frame in brackets) has its own words, and a sentence that explains
+ * it in the manual page.
  */
 static void assert_sentences(const struct mark_words *rows, size_t n)
 {

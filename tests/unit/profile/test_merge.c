@@ -116,8 +116,8 @@ static void check_period(struct profile_value_type event, bool samples, bool sam
 }
 
 /*
- * If the "samples" of the profiles count different events, the merged "samples" aren't tied to any
- * other value, and the period is one sample.
+ * If the "samples" of the profiles count different events, the merged "samples" are the samples of
+ * no other value, and the period is one sample.
  */
 static void test_period(void **state)
 {

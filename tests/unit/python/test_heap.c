@@ -33,8 +33,8 @@ static uint64_t next_random(uint64_t *state)
 }
 
 /*
- * Fills @words mostly with pointers into @words, so that krait reads far, and else with small or
- * random numbers.
+ * Fills @words mostly with pointers into @words, so that krait follows many of them in a row, and
+ * else with small or random numbers.
  */
 static void fill(uint64_t *words, uint64_t *state)
 {

@@ -23,7 +23,10 @@
 #define LONGEST_PERIODS 80
 
 struct seen {
-	/* number of all samples, and of those in the first @share of a beat */
+	/*
+	 * number of all samples, and of those in the first part of a beat (a round of the program's
+	 * work)
+	 */
 	uint64_t all, within;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * disk.h has recorded the changes of a directory. This makes the files that a power cut may leave
- * of it.
+ * disk.h has recorded the changes of a directory. This header makes the files that a power cut may
+ * leave of that directory.
  */
 #ifndef TESTS_UNIT_STORE_CUT_H
 #define TESTS_UNIT_STORE_CUT_H
@@ -11,7 +11,7 @@
 
 #define SECTOR 512u
 
-/* What a power cut makes of recorded calls that no flush followed. */
+/* What a power cut makes of the recorded calls after which no flush (fsync()) came. */
 enum cut_mode {
 	CUT_KEPT,
 	CUT_LOST,
@@ -30,7 +30,7 @@ enum cut_mode {
 struct cut {
 	size_t ops; /* how many of the recorded calls came before the power cut */
 	uint32_t random;
-	bool all_kept; /* the power cut loses nothing, even of calls that no flush followed */
+	bool all_kept; /* the power cut loses nothing, not even calls after which no flush came */
 };
 
 /* The contents of a file. */
@@ -118,8 +118,8 @@ static inline void cut_prefix(struct cut *c, struct cut_bytes *b, const struct c
 }
 
 /*
- * Applies the calls in @l that no flush followed to @b, as far as the power cut lets them reach the
- * disk.
+ * Applies to @b those calls in @l after which no flush came, as far as the power cut lets them
+ * reach the disk.
  */
 static inline void cut_pending(struct cut *c, struct cut_bytes *b, struct cut_list *l)
 {
@@ -162,8 +162,8 @@ static inline void cut_contents(struct cut *c, int file, struct cut_bytes *b)
 }
 
 /*
- * Returns the file to which a name leads after the power cut: the one at the last flush of its
- * directory, or any one since.
+ * Returns the file to which a name leads after the power cut: the file to which it led at the last
+ * flush of its directory, or any file to which it has led since.
  */
 static inline int cut_name(struct cut *c, int name)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes, fills, seals, reads and shortens an agent's store, and opens it with another agent, while
- * disk.h records the calls. Also keeps what the store contained after each of these steps, and what
- * was written.
+ * Does all that happens to an agent's store, while disk.h records the calls: makes, fills and reads
+ * the store, seals its segments (turns batches of samples into blocks), removes the oldest samples,
+ * and opens it with another agent. Also keeps what the store contained after each of these steps,
+ * and what was written.
  */
 #ifndef TESTS_UNIT_STORE_RECORDED_H
 #define TESTS_UNIT_STORE_RECORDED_H

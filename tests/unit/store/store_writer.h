@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Makes a store in a temporary directory, and fills it as an agent does: with frames (a second of
- * samples each), and then with sealed segments.
+ * samples each), and then with sealed segments (whose frames were turned into blocks).
  */
 #ifndef TESTS_UNIT_STORE_STORE_WRITER_H
 #define TESTS_UNIT_STORE_STORE_WRITER_H
@@ -96,7 +96,7 @@ static inline struct store *open_store(pid_t owner)
 
 /*
  * State of a test that does what an agent does: takes samples, writes frames (batches of samples),
- * seals segments.
+ * seals segments (turns their frames into blocks).
  */
 struct writer {
 	struct store *s;

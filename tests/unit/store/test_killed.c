@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A writer is killed at random moments while it appends, seals and removes. After that, the store
- * has every frame (a batch of samples) that the writer reported as written, and at most one frame
- * more.
+ * A writer is killed at random moments while it appends frames (batches of samples), seals segments
+ * (turns their frames into blocks) and removes the oldest ones. After that, the store has every
+ * frame that the writer reported as written, and at most one frame more.
  */
 #include "store_writer.h"
 
@@ -114,8 +114,8 @@ static void test_killed(void **state)
 }
 
 /*
- * A reader reads while frames (batches of samples) are written and sealed. It gets whole frames,
- * from the first one on, without a gap.
+ * A reader reads while frames (batches of samples) are written and sealed (turned into blocks). It
+ * gets whole frames, from the first one on, without a gap.
  */
 static void test_read_meanwhile(void **state)
 {

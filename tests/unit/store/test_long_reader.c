@@ -113,7 +113,10 @@ static void test_long_reader(void **state)
 	store_close(s);
 }
 
-/* Frames (batches of samples) that can't be sealed while SQLite's log is full are sealed later. */
+/*
+ * Frames (batches of samples) that can't be sealed (turned into blocks) while SQLite's log is full
+ * are sealed later.
+ */
 static void test_seal_later(void **state)
 {
 	struct writer w;

@@ -54,7 +54,10 @@ static void add_wait(struct writer *w, const struct wait *wait)
 	add_sample(w, &s);
 }
 
-/* Writes the waits, and seals each segment after its end, as an agent does. */
+/*
+ * Writes the waits, and seals each segment (turns its batches of samples into blocks) after its
+ * end, as an agent does.
+ */
 static void fill(struct writer *w)
 {
 	struct profile_meta *m = profile_meta(w->p);

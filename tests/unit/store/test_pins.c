@@ -99,7 +99,10 @@ static bool says_gaps(const struct store_query *q)
 	return found;
 }
 
-/* At the end, the segment has all of its samples if it is pinned, and none otherwise. */
+/*
+ * Adds so many segments that the oldest ones are removed. Segment 2 must keep all of its samples if
+ * it is @pinned (to be kept), and must have none otherwise.
+ */
 static void keep_one(bool pinned)
 {
 	const struct store_query wanted = window_of(2), before = window_of(1),

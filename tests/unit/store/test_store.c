@@ -148,8 +148,8 @@ static void test_query(void **state)
 }
 
 /*
- * An agent died and left frames (batches of samples) that aren't sealed. The next agent seals them,
- * and writes its own frames after them.
+ * An agent died and left frames (batches of samples) that aren't sealed (turned into blocks). The
+ * next agent seals them, and writes its own frames after them.
  */
 static void test_next_agent(void **state)
 {

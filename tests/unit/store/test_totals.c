@@ -84,7 +84,10 @@ static void test_sums(void **state)
 			expect(&t);
 		}
 		if (segment == 1)
-			/* this segment stays unsealed for a while, as happens on a full disk */
+			/*
+			 * this segment isn't sealed (its frames turned into blocks) yet, as happens
+			 * on a full disk
+			 */
 			end_segment(&w);
 		else
 			assert_int_equal(store_seal_rest(w.s), 0);

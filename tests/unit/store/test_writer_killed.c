@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The agent's writer process is killed at random moments while it appends, seals and makes room.
- * Two processes read the store all the time, and must always get whole frames (batches of samples)
- * without a gap, as they were sent. After a kill, the store has all frames that the writer had
- * finished. A writer that reports a frame before it has written it must be noticed.
+ * The agent's writer process is killed at random moments while it appends frames (batches of
+ * samples), seals segments (turns their frames into blocks) and makes room. Two processes read the
+ * store all the time, and must always get whole frames without a gap, as they were sent. After a
+ * kill, the store has all frames that the writer had finished. A writer that reports a frame before
+ * it has written it must be noticed.
  */
 #include "store_profile.h"
 

@@ -384,8 +384,8 @@ static void test_broken_files(void **state)
 }
 
 /*
- * After this many reads, object b replaces object a in the same list entry and memory. Its code is
- * at another address.
+ * After this many reads, object b replaces object a in the same list entry and memory. The code of
+ * b is at another address.
  */
 static int reads_left;
 

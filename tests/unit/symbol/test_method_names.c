@@ -122,8 +122,8 @@ static void owners_are_found(void **state)
 }
 
 /*
- * A function in the tables of two owners gets the name of neither, and builtins get none. The
- * functions that run generators are recognized.
+ * A function in the tables of two owners (modules a and b) is named without an owner, and so is a
+ * function of the module builtins. The functions that run generators are recognized.
  */
 static void names_are_plain_where_they_must(void **state)
 {

@@ -47,7 +47,10 @@ static void expect_text(const struct perf_map *m)
 	assert_int_equal(perf_map_stats(m).dropped, 0);
 }
 
-/* Reads a text in two pieces, cut at each byte. At last reads the end of its last line. */
+/*
+ * Reads a text in two pieces, for each place where it can be cut. Each time, at last reads the end
+ * of the text's last line.
+ */
 static void test_text(void **state)
 {
 	for (size_t cut = 0; cut <= strlen(text); cut++) {

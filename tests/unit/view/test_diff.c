@@ -114,8 +114,8 @@ static void add_cost(struct noise_row *row, int side, int block, double cost)
 /*
  * A task runs in every fourth time block, at a cost of 800. So the task's share of a whole run is
  * known only roughly, but the division of its cost between two functions (rows) is known exactly.
- * On side A, @part_before of it is the first row's; on side B, @part_after, and there the rest
- * costs @dearer times as much.
+ * On side A, the share @part_before of the task's cost is the first row's. On side B that share is
+ * @part_after, and the rest costs @dearer times as much.
  */
 static void make_tasks(struct noise_row *rows, double part_before, double part_after, double dearer)
 {
@@ -146,8 +146,8 @@ static void test_tasks(void **state)
 }
 
 /*
- * Both runs do other work in their first quarter. It must not hide that a function went from 3 % to
- * 6 % in the other three quarters.
+ * Both runs do other work in their first quarter. That work must not hide that a function went from
+ * 3 % to 6 % in the other three quarters.
  */
 static void test_start(void **state)
 {
