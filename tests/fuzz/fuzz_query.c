@@ -42,7 +42,7 @@ static void try_query(const char *text, size_t n)
 		return;
 	check(q.kind != QUERY_PROFILE || (q.since_ms >= 0 && q.until_ms > q.since_ms));
 	check(q.labels.n <= QUERY_MAX_LABELS);
-	/* the request may get longer when it is written, because then it has all of its lines */
+	/* the request may get longer when it is written, because all lines are written */
 	if (query_write(&q, &written))
 		return;
 	check(!query_parse(str_cstr(&written), written.n, &again));
