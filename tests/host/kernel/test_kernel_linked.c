@@ -2,7 +2,7 @@
 /*
  * The kernel program looks for libpython in the dynamic loader's list of libraries, and must take
  * no other library for it. If it doesn't find libpython, it leaves the process's state as it is, or
- * asks user space.
+ * asks user space what the process runs.
  */
 #include "kernel_shim.h"
 #include "kernel_task.h"

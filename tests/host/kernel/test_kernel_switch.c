@@ -1091,8 +1091,8 @@ static void test_on_file(void **state)
 
 #ifdef __x86_64__
 /*
- * A poll() of one descriptor is shown as a wait for that descriptor. The kernel program reads its
- * number from the process's memory.
+ * A poll() of one descriptor is shown as a wait for that descriptor. The kernel program reads the
+ * descriptor's number from the process's memory.
  */
 static void test_on_poll(void **state)
 {
