@@ -3,7 +3,9 @@
  * Compares what krait proves from instructions (src/unwind/x86/x86_flow.h) with the call frame
  * information of the same functions, for tests/unwind/code_rows.py.
  *
- * code_check FILE...: prints for each file "file NAME FUNCTIONS PROVEN INSNS SAME UNTOLD GUESSED",
+ * code_check FILE...: prints for each file "file NAME FUNCTIONS PROVEN INSNS SAME UNTOLD GUESSED"
+ * (numbers of functions, of proved ones, and of instructions: those compared, those where both
+ * agree, those of which one of the two says nothing, those proved from the middle of a function),
  * "why N REASON" for functions that can't be proved, and "differs KEY FUNCTION WHAT" for each
  * instruction where proof and call frame information contradict each other. The proof is also begun
  * in the middle of functions. If it succeeds there, the stack pointer must be right; if it isn't,

@@ -17,7 +17,8 @@ tool_build() {
 		-o "$TOOL" "tests/tools/$1.c" build/release/libkrait.a -ldw -lelf -lz -liberty -llzma -lcap
 }
 
-# For python -c: prints the file that has the interpreter, a shared library or the program.
+# For python -c: prints the path of the file that contains the interpreter: a shared library, or the
+# program.
 # shellcheck disable=SC2034
 INTERPRETER_FILE='import os
 for line in open("/proc/self/maps"):

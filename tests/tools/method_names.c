@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * method_names FILE: reads lines "ADDRESS SYMBOL", and prints "ADDRESS SYMBOL NAME GLUE FOLDED" for
- * those whose function is in a method table of FILE. GLUE and FOLDED are 0 or 1: whether
- * machinery.c takes NAME, and SYMBOL, for one of the interpreter's own functions that krait hides.
+ * those whose function is in a method table of FILE. GLUE and FOLDED are 0 or 1: whether krait
+ * takes NAME (GLUE) or SYMBOL (FOLDED) for one of the interpreter's own functions, which it hides.
  * The last line is "all N", the number of names. Used by tests/golden/method-names.py.
  */
 #include <fcntl.h>
