@@ -271,7 +271,10 @@ static void end(struct fixture *f)
 		flush(f);
 }
 
-/* A stack and a sample that wait refer to the process. When they are done, nothing refers to it. */
+/*
+ * A stack and a sample, both waiting for names, refer to the process. When they are done, nothing
+ * refers to it.
+ */
 static void test_back_to_zero(void **state)
 {
 	struct fixture *f = *state;

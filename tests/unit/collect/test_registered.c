@@ -70,8 +70,8 @@ static void test_outcome_of_the_plain_stack(void **state)
 
 /*
  * If events of perf's side band were lost, krait doesn't know which memory became executable
- * meanwhile. So it reads the mappings again of processes with code made at run time, and of no
- * others.
+ * meanwhile. So it reads again the mappings of processes with code made at run time, and of no
+ * other processes.
  */
 static void test_lost_events(void **state)
 {

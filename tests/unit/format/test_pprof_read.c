@@ -430,8 +430,8 @@ static void damaged_gzip_is_named(void **state)
 }
 
 /*
- * 16 KiB of gzip unpack to 16 MiB of repeated bytes, as samples without end. krait refuses such a
- * file.
+ * 16 KiB of gzip unpack to 16 MiB, in which the same sample is repeated again and again. krait
+ * refuses such a file.
  */
 static void bombs_are_refused(void **state)
 {

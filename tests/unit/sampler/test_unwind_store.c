@@ -373,7 +373,7 @@ static void test_copies(void **state)
 		assert_int_equal(entry(t[i]).root, entry(t[0]).root);
 	}
 	other = new_table();
-	/* this table has as many rows, of which only the last one differs */
+	/* this table has as many rows as the others; only its last row differs */
 	assert_int_equal(fill_like(other, 2, SMALL), 0);
 	assert_int_not_equal(entry(other).root, entry(t[0]).root);
 	assert_int_equal(unwind_store_given_up(store), 0);

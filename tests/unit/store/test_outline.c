@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The coarser tiers of the store (ten minutes, hours, days): their sums are those of the samples,
- * and no path (stack of functions) with any weight is missing.
+ * and no path (stack of functions) is missing.
  */
 #include "store_writer.h"
 

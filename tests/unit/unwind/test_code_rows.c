@@ -21,8 +21,8 @@ static const uint8_t named[] = {
 	0x48, 0x83, 0xc4, 0x08, 0xc3, /* add $8,%rsp; ret */
 };
 /*
- * A function with a call. krait wouldn't trust its rules if it only guessed that a function begins
- * here.
+ * A function with a call. krait wouldn't trust the function's rules if krait had only guessed that
+ * a function begins here.
  */
 static const uint8_t called[] = {
 	0x53,			      /* push %rbx */
