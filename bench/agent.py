@@ -5,8 +5,8 @@ processes that take 30 % of the CPUs, beside 500 starts of /bin/true a second, a
 starts of Python a second. Memory is the highest Pss of the agent's processes plus what the
 kernel counts for the agent's BPF maps. The ring buffers count in both numbers.
 
---other KRAIT compares two builds: the agent of that program and the agent of this one record the
-same 100 processes at once. The ratio is the CPU time of this agent divided by that of the other
+--other KRAIT compares two builds: the agent of the program KRAIT and the agent of this build record
+the same 100 processes at once. The ratio is the CPU time of this agent divided by that of the other
 agent, in the same windows of time."""
 
 import contextlib
@@ -37,7 +37,8 @@ class Agent(lib.Krait):
     def __init__(self, store, krait=lib.KRAIT):
         super().__init__([])
         self.store = store
-        # The agent has no limit of CPU time, so that the bench sees what it would take.
+        # The agent has no limit of CPU time, so that the measurement shows how much it takes
+        # without a limit.
         self.command = [krait, "agent", "run", "--wall", "--max-cpu", "100", "--store", store]
 
     def __enter__(self):
@@ -97,7 +98,7 @@ def costs(agent):
 
 def watch(load, seconds):
     """Watches an agent beside a load. Returns (shares of a CPU in the order of costs(), the most
-    memory, the result of stored())."""
+    memory that the agent used, what stored() returned)."""
     store, most = tempfile.mkdtemp(prefix="krait-agent-"), 0
     try:
         with load, lib.BpfStats(), Agent(store) as agent:
@@ -135,7 +136,7 @@ def windows(seconds, other):
             shutil.rmtree(store)
 
 
-# what is compared: (name, function that takes its part out of what costs() returned)
+# what is compared: (name, function that computes the compared value from the result of costs())
 COMPARED = (
     ("krait", lambda c: c[0] + c[1]),
     ("sampler", lambda c: c[0]),

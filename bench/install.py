@@ -29,8 +29,8 @@ INDEX = "--no-index --find-links %s"
 
 
 def find_uv():
-    """Returns the path of uv: that on PATH, else $UV. Distributions don't package uv, so it may be
-    in any environment."""
+    """Returns the path of uv: the uv on PATH, else the path in $UV. Distributions don't package uv,
+    so it may be in a directory that isn't on PATH."""
     return shutil.which("uv") or os.environ.get("UV")
 
 
@@ -51,8 +51,8 @@ def run(options):
     with tempfile.TemporaryDirectory(prefix="krait-install.") as directory:
         os.chmod(directory, 0o755)
         make_wheel(directory)
-        # This script makes the user and the user's sudo rule in /etc of a mount namespace of its
-        # own.
+        # The script runs itself in a new mount namespace. There it adds the user and the user's
+        # sudo rule to that namespace's own /etc.
         done = subprocess.run(
             ["unshare", "--mount", "--propagation", "private", sys.executable, "-B", os.path.abspath(__file__), directory],
             stdout=subprocess.PIPE,

@@ -405,8 +405,8 @@ class Target:
         return self.speed
 
     def pace(self, seconds):
-        """Returns how many rounds a second the target makes in the next SECONDS, by its own clock.
-        """
+        """Returns how many rounds a second the target makes in the next @seconds seconds, by its
+        own clock."""
         rounds, at = self._progress()
         time.sleep(seconds)
         rounds_2, at_2 = self._progress()

@@ -5,9 +5,9 @@
 a stack begins with the same frames as another stack, as stacks of programs do. Chromium opens the
 page a few times: from navigation to the mark krait:first-picture; then from input to the mark
 krait:answer for zooms, searches, filters and brushes. Prints medians, and the sizes of the file's
-parts, and PASS or FAIL for each that has a limit; exit code 1 if one is above it. With --diff the
-page is that of two such profiles, of the same functions and other stacks.
-"""
+parts, and PASS or FAIL for each number that has a limit. The exit code is 1 if a number is above
+its limit. With --diff the page compares two such profiles, which have the same functions and
+different stacks."""
 
 import argparse
 import gzip
@@ -58,8 +58,8 @@ def field(number, value):
 
 
 def make(path, n, depth, shared, seed=5, programs=1):
-    """Writes a synthetic pprof file byte by byte. @shared: which part of its frames a stack shares
-    with an earlier stack, on average."""
+    """Writes a synthetic pprof file byte by byte. @shared: the fraction of a stack's frames, on
+    average, that are also in an earlier stack."""
     rng = random.Random(seed)
     strings = {"": 0}
 

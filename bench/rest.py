@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measures what a recording of the whole machine costs at the default rate: krait's own CPU time
-(user and system, of its threads and of the process that reads for it) and, in a row of its own,
-the run time of its kernel programs. Both are measured at rest, while 500 processes of /bin/true
-start each second, and while 40 Pythons start each second. A third row is the CPU time of krait's
-own start. The Python is the distribution's, because two CPUs may not be able to start a slower
-Python 40 times a second."""
+(user and system, of its threads and of its child process that reads other processes) and, in a
+row of its own, the run time of its kernel programs. Both are measured at rest, while 500
+processes of /bin/true start each second, and while 40 Pythons start each second. A third row is
+the CPU time of krait's own start. The Python is the distribution's, because two CPUs may not be
+able to start a slower Python 40 times a second."""
 
 import contextlib
 import glob
@@ -18,8 +18,8 @@ import time
 import lib
 
 WINDOW = 2
-# for so many seconds krait makes the unwind tables of the programs that run, and of the program
-# that storm starts
+# seconds before each measurement, in which krait makes the unwind tables of the programs that run,
+# and of the program that storm starts
 SETTLE = 5
 STORM = os.path.join(lib.BUILD, "bench/storm")
 PYTHON = "/usr/bin/python3" if os.access("/usr/bin/python3", os.X_OK) else sys.executable
@@ -44,8 +44,8 @@ def storm(arguments):
 
 
 def family(pid):
-    """Returns the process ids of krait, of its children and of their children, since the agent's
-    starter starts the writer."""
+    """Returns the process ids of krait, of its children and of their children, because the process
+    that writes the agent's store is a grandchild of the agent."""
     texts = [lib.read(path) for path in glob.glob("/proc/%d/task/*/children" % pid)]
     return [pid] + [p for text in texts for child in text.split() for p in family(int(child))]
 

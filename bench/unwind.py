@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures the BPF time of a sample, with warm caches, of a whole native stack, at two depths of a
-stack of different functions (bench/programs/deep.c). The difference gives the time for each
-native frame. For comparison it prints the time that a bare loop (bench/programs/bare.bpf.c)
-takes for each Python frame."""
+"""Measures the BPF time of a sample that unwinds a whole native stack, with warm caches. The stack
+is one of different functions (bench/programs/deep.c), at two depths. The difference gives the
+time for each native frame. For comparison it prints the time that a bare loop
+(bench/programs/bare.bpf.c) takes for each Python frame."""
 
 import os
 

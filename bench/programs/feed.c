@@ -93,7 +93,7 @@ static void send_stack(struct collect *c, unsigned stack)
 
 /*
  * Makes the collector name and count the samples (a flush). Returns false if that failed, or if
- * samples older than the last FLUSH_EVERY aren't counted yet.
+ * samples before the last FLUSH_EVERY samples aren't counted yet.
  */
 static bool flush(struct collect *c, size_t sent)
 {

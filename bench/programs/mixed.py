@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""mixed.py PROCESSES BUSY: the processes of a host: of ten, five serve requests, two do nothing but
-wait, two work through files, one computes. Together they take BUSY of one CPU's time, shared out as
-1, 1/2, 1/3, ... of what is left. Prints a line once all run, and ends when its input does."""
+"""mixed.py PROCESSES BUSY: processes like those of a host. Of ten processes, five serve requests,
+two only wait, two work through files and one computes. Together they take BUSY of one CPU's
+time. In a random order their shares fall as 1, 1/2, 1/3, ...; those that only wait take none.
+Prints a line once all run, and ends when its input ends."""
 
 import asyncio
 import collections

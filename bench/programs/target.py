@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """target.py THREADS PROGRESS [LIBRARY]: the profiled program of several measurements, for CPython
 2.7 to 3.15. For each line DEPTH on stdin it prints "FRAMES SPEED" and spins at the end of a
-chain of DEPTH different functions until the next line; 0: it sleeps. FRAMES: the depth of its
-stack. SPEED: how many rounds a second it made while it last spun. It ends when stdin ends.
-THREADS: how many other threads of it wait for ever. PROGRESS: descriptor of a file into which it
-writes the number of rounds so far, and the time."""
+chain of DEPTH different functions until the next line. If DEPTH is 0, it sleeps. FRAMES: the
+depth of its stack. SPEED: how many rounds a second it made while it last spun. It ends when
+stdin ends. THREADS: how many other threads of it wait for ever. PROGRESS: descriptor of a file
+into which it writes the number of rounds so far, and the time."""
 
 import os
 import ctypes

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * store DIR fill HOURS PROCESSES SERVICES CPUS BUSY: fills a store as an agent does, by a clock of
- * its own, and prints bytes a sample, the writer's CPU time and its memory.
+ * store DIR fill HOURS PROCESSES SERVICES CPUS BUSY: fills a store as an agent does, by a
+ * simulated clock, and prints bytes per sample, the writer's CPU time and its memory.
  * store DIR ask SECONDS [SERVICE]: reads the last SECONDS of it, and prints how long that took:
- * once after the kernel has forgotten the file, and then five times.
+ * first without the file in the page cache, and then five times.
  * store DIR stretch DAYS: copies the hours of the newest whole day to the days before it, each with
  * names of its own, and then sums hours up into days.
  */

@@ -41,8 +41,8 @@ def wake_ups(k):
 
 
 def recorded(server, directory, seconds, *what):
-    """Records @what of a server. Returns (bytes a second through the ring buffers, wake-ups a
-    second, bytes of the file, closing JSON)."""
+    """Records a server with the options @what. Returns (bytes a second through the ring buffers,
+    wake-ups a second, bytes of the file, closing JSON)."""
     path = os.path.join(directory, "recorded.pb.gz")
     with lib.Krait([*what, "-p", str(server.pid)], path, directory, None) as k:
         tools.ready(k)
