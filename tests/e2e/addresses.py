@@ -73,7 +73,7 @@ def kernel_locations(out):
 
 def prove(frames, base):
     """Checks each frame in [kernel] that has a name: kallsyms has this name at the frame's address
-    plus base."""
+    plus @base."""
     starts, at, _ = symbols()
     proved = 0
     for l in frames:

@@ -29,7 +29,9 @@ burn(float(sys.argv[1]))
 print("done", flush=True)
 sys.stdin.read()
 """
-FRAME = 1.0  # the store's step in seconds; a killed writer loses the samples of one at most
+# the agent stores its samples in steps of so many seconds; a writer that is killed loses at most
+# the samples of one step
+FRAME = 1.0
 # how many seconds later things may happen on a busy machine, where the agent may not get a CPU at
 # once
 LATE = 1.0

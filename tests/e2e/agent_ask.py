@@ -281,8 +281,8 @@ def hostile():
         check(ask(path, "POST /metrics HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 405"), "POST")
         check(ask(path, "GET /etc/passwd HTTP/1.1\r\n\r\n").startswith(b"HTTP/1.1 404"), "a path")
         begun = time.monotonic()
-        # These connections count for the user whose process opened them. They send nothing, and the
-        # process opens more until one is refused.
+        # These connections count towards the limit of the user whose process opened them. They send
+        # nothing, and the process opens more until one is refused.
         silent = subprocess.Popen([*AS_NOBODY, kit.PYTHON, "-c", "import socket, sys\nall = []\nfor _ in range(50):\n s = socket.socket(socket.AF_UNIX)\n"
                                    " s.settimeout(0.5)\n s.connect(sys.argv[1])\n all.append(s)\n try:\n  print(len(all), s.recv(99), flush=True)\n"
                                    " except TimeoutError:\n  pass\nall[0].settimeout(60)\nprint('end', all[0].recv(99), flush=True)", path],
@@ -313,8 +313,8 @@ def idle():
     with folder() as place, socket.socket(socket.AF_UNIX) as given:
         given.bind(place + "/sock")
         given.listen()
-        # systemd passes the socket as descriptor 3, and names the process that gets it in
-        # LISTEN_PID.
+        # systemd passes the socket as descriptor 3, and writes the id of the process that gets the
+        # socket into LISTEN_PID.
         with subprocess.Popen(["sh", "-c", 'LISTEN_PID=$$ LISTEN_FDS=1 exec "$@" 3<&0 </dev/null', "sh", d + "/krait", "agent", "serve", "--store", d + "/store", "--idle", "2s"],
                               stdin=given, stderr=subprocess.PIPE, text=True) as running:
             check(ask(place + "/sock", "krait 1 status\n\n").startswith(b"krait 1 ok "), "no answer")

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""krait agent pins the time around a mark that somebody sets, around a signal, or around much CPU
-time: its samples stay in the store. As long as one of these triggers holds, the agent samples more
-often, and the recorded CPU time stays right: the truth is the kernel's CPU clock of the process."""
+"""krait agent pins a window of time, so that the window's samples stay in the store: around a mark
+that somebody sets, around a signal, or around a time of high CPU use. As long as one of these
+triggers holds, the agent samples more often, and the recorded CPU time stays right: the truth is
+the kernel's CPU clock of the process."""
 import collections
 import json
 import math
@@ -121,8 +122,8 @@ printf '%%s\n' "$@" "$(id -u)" "$(awk '/CapPrm/ {print $2}' /proc/self/status)" 
 @kit.case
 def failure():
     """If a program ends with an error, the agent keeps (pins) the minute before and the minute
-    after, and runs, without rights, the program that the user wants to be run then. If a program
-    ends with exit code 0 or by SIGTERM, the agent does neither."""
+    after, and runs the program that the user has named for this case, without privileges. If a
+    program ends with exit code 0 or by SIGTERM, the agent does neither."""
     with folder() as d:
         store, program, hook, out = d + "/store", d + "/shop.py", d + "/hook", d + "/out"
         with open(program, "w") as f:

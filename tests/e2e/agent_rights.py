@@ -55,9 +55,9 @@ def capabilities(fields, name):
 
 @kit.case
 def capabilities_of_each():
-    """The agent's process that samples keeps the capabilities that it needs; the processes that
-    start the writer and write the store have none. No process gains a right by executing a program,
-    and all have a seccomp filter."""
+    """The agent's process that samples keeps the capabilities that it needs; the process that
+    starts writers and the writer of the store have none. No process gains a right by executing a
+    program, and all have a seccomp filter."""
     with folder() as d:
         agent = kit.start_agent(d + "/store", *RATE)
         try:

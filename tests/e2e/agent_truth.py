@@ -159,9 +159,10 @@ def judge(distances):
 
 
 def window(store, since, until, out):
-    """Returns the profile of a window whose beginning and end are times of the wall clock; None:
-    all of the time. The profile itself says exactly when the window begins and ends, because
-    krait counts both times back from its own start."""
+    """Returns the profile of the window from @since to @until, two times of the wall clock. If
+    @since is None, the window begins an hour ago; if @until is None, it ends now. The profile
+    itself says exactly when the window begins and ends, because krait counts both times back
+    from its own start."""
     now = time.time()
     end = ["--until", "%.3fs" % (now - until)] if until else []
     done = krait("report", "--store", store, "--since", "%.3fs" % (now - since) if since else "1h", *end, "-o", out)

@@ -346,8 +346,8 @@ for path in sys.argv[1:]:
 
 @kit.case
 def no_samples():
-    """If the target never ran, krait warns. It ends with 0, or with 1 if --require-samples is
-    given."""
+    """If the target never ran, krait warns. The exit code is 0, or 1 if --require-samples is given.
+    """
     with folder() as d, python("import time; time.sleep(60)") as idle:
         done = krait("record", "-p", idle.pid, "-d", 0.5, "-o", d + "/x.folded")
         check(done.returncode == 0, "exit code %d: %s" % (done.returncode, done.stderr))

@@ -75,8 +75,8 @@ def without_python():
 @case
 def in_other_commands():
     """`krait diff` shows the collector's share on both sides. --native=leaf leaves out native
-    frames that aren't below the innermost Python frame, but keeps the collector's above a
-    finalizer."""
+    frames that aren't below the innermost Python frame, but keeps the collector's native frames
+    above a finalizer."""
     with folder() as d:
         a = made(d + "/a.pb.gz", (90, *MAIN, "work:3"), (6, *MAIN, "work:3", *GC), (4, *MAIN, "work:4", GC[0], "__del__:20"))
         b = made(d + "/b.pb.gz", (75, *MAIN, "work:3"), (25, *MAIN, "work:3", *GC))

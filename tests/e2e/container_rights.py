@@ -146,7 +146,7 @@ def readme_recipe():
 @case
 def older_profile():
     """An older profile allows bpf() with CAP_SYS_ADMIN only: krait's refusal names the missing
-    capabilities, and when it has those, the profile."""
+    capabilities. Once krait has them, the refusal names the profile."""
     ready()
     profile = from_debian()
     said = refused("CAP_BPF, CAP_PERFMON missing", profile=profile)

@@ -169,9 +169,9 @@ def move_late(recording, programs, group, directory, to, to_group):
 
 @case
 def moved():
-    """A process moves to another directory or cgroup after its first sample, which krait reads
-    then. For another process that starts where the first one did, krait must not use what it
-    read."""
+    """While krait is stopped, a process has its first samples and then moves to another directory
+    or cgroup. Only after that can krait read the process's directory and cgroup. krait must not
+    use what it read for another process that starts where the first one did."""
     with cgroup(("krait-test.slice", 0), ("docker-%s.scope" % ID, 0)) as at, \
             cgroup(("krait-other.slice", 0), ("docker-%s.scope" % OTHER, 0)) as other, folder() as d:
         out, *dirs = (os.path.join(d, name) for name in ("x.pb.gz", "here", "there", "home"))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """The first sentence of `krait record --wall` on programs that do real work. The test knows what
-matters in each program, and compares the shares with what the program's threads account for
+matters in each program, and compares the shares with those that the program's threads measure
 themselves."""
 import concurrent.futures
 import json
@@ -143,7 +143,7 @@ def share_of(said, pattern, between):
 @kit.case
 def sentences():
     """For each program, krait's first sentence says what matters in it, with the share that the
-    program itself accounts for."""
+    program itself measures."""
     with folder() as d, concurrent.futures.ThreadPoolExecutor(2) as at_once:
         got = dict(zip(PROGRAMS, at_once.map(lambda name: record(d, name), PROGRAMS)))
     for name, (told, said, _) in got.items():

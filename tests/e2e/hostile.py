@@ -247,8 +247,8 @@ for i in range(1 << 40):
 
 @kit.case
 def endless_code():
-    """A program all the time makes code that costs krait much CPU time to understand: krait's CPU
-    time and memory stay bounded."""
+    """A program keeps making code that costs krait much CPU time to understand: krait's CPU time
+    and memory stay bounded."""
     path = next((path for _, version, kind, path in kit.interpreters()
                  if version == (3, 14) and kind == "static"), None)
     if not path:

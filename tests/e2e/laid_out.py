@@ -153,7 +153,7 @@ with open(path, "w") as f:
 @kit.full_case
 def growing_maps():
     """Perf maps have a million lines, and more lines are added all the time: krait leaves out what
-    it can't read in the time, and says so."""
+    it can't read in the time that it allows for this, and says so."""
     need_x86()
     with folder() as d:
         beside(d, GROWING, seconds=2, most=4, says="weren't read to the end", lines=4)

@@ -3,10 +3,10 @@
 """A sample takes at most half a millisecond, whatever the program does, because interrupts are off
 meanwhile. If kernel.bpf_stats_enabled is set, the kernel programs measure how long they run. A
 host may stop its virtual machine in the middle of a sample: if the host takes a tenth of the CPU
-time, 1 to 8 % of all samples are long for that reason. On one host 7 to 19 % were long, with
-kernel programs that kept to 5 % elsewhere. The programs of this test would make 50 to 90 % of
-all samples long if krait had no limits. So the test judges the share of long samples in the best
-of several recordings."""
+time, 1 to 8 % of all samples are long for that reason. On one host 7 to 19 % of the samples were
+long, although at most 5 % were long elsewhere with the same kernel programs. The programs of
+this test would make 50 to 90 % of all samples long if krait had no limits. So the test judges
+the share of long samples in the best of several recordings."""
 import contextlib
 import json
 import os

@@ -92,8 +92,8 @@ def rare_code_is_summed_up():
         samples = count(profile)
         check(samples == summary["samples"],
               "%d samples in the file, %d taken" % (samples, summary["samples"]))
-        # If the host takes the CPU away from this machine, the kernel's timer loses some of these
-        # samples. So half of the samples are enough.
+        # If the host takes the CPU away from this machine, the kernel's timer loses some samples.
+        # So half of the samples are enough.
         due = program["all"] * HZ
         check(samples + summary["lost_records"] > 0.5 * due, "%d samples of %d" % (samples, due))
         check_names({(l.name, l.file) for s in profile.samples for l in profile.stack(s)})

@@ -166,7 +166,7 @@ def link_to_a_device():
 @under_both
 def link_behind_a_link():
     """A link of root's own leads to another user's link, or another user's link leads to root's:
-    krait follows neither."""
+    krait follows neither of the two chains."""
     with place() as p:
         plant(p.secret, p.open + "/x")
         own = plant(p.open + "/x", os.path.dirname(p.open) + "/own", uid=0)

@@ -66,8 +66,9 @@ IN_CELL = "from measured import measured\nimport time\nwhile True:\n    with mea
 
 
 def draw():
-    """Draws which program gets what. Returns {program: (("causes" or "waits", name of the part),
-    ("clean", name of the part), whether the program is installed as a wheel)}."""
+    """Draws for each program a planted part (of causes.py or waits.py), a part without planted
+    code, and whether the program is installed as a wheel. Returns {program: (("causes" or
+    "waits", name of the part), ("clean", name of the part), whether it is installed)}."""
     chance, drawn = random.Random(SEED), {}
     names = chance.sample(sorted(PROGRAMS), len(PROGRAMS))
     causes = [("waits", one) for one in chance.sample(sorted(parts("waits")), 4)]

@@ -219,8 +219,8 @@ print(json.dumps([told, rest, resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw]
 
 @kit.case
 def short_waits():
-    """Many waits of some microseconds add up, within 0.1 %, to the waiting time that the kernel's
-    accounts leave."""
+    """Many waits of some microseconds add up, within 0.1 %, to the waiting time that follows from
+    the kernel's accounts."""
     with folder() as d:
         (told, outside, waits), profile, summary, said = record(d, SHORT, "--wall")
     # krait takes only some stacks, by chance, so the time of waits before and after account() may

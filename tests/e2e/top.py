@@ -722,7 +722,7 @@ def screen_command():
 @case
 def killed():
     """Whatever signal ends top, top restores the terminal. This also holds if a second signal comes
-    while it restores the terminal."""
+    while top restores the terminal."""
     with python(SHARES) as target:
         for number in signal.SIGQUIT, signal.SIGUSR1, signal.SIGTERM:
             with on_screen(target) as t:

@@ -200,8 +200,8 @@ t.join()
 
 @kit.case
 def children():
-    """krait knows only the CPU time of children that have ended, from their samples, and not how
-    long they waited. So the sentence about waits has only the times of the parent's main thread."""
+    """Of children that have ended krait knows the CPU time, from their samples, but not how long
+    they waited. So the sentence about waits has only the times of the parent's main thread."""
     source = "import os, time\n" + TELL + """
 for _ in range(2):
     if os.fork() == 0:
@@ -268,8 +268,8 @@ for t in threads: t.join()
 
 @kit.case
 def gil_of_a_sleeper():
-    """A thread sleeps in C code that keeps the GIL, which is held nearly all the time. The report's
-    "held at least" is less than that, because samples don't show a holder that sleeps."""
+    """A thread sleeps in C code that keeps the GIL, so the GIL is held nearly all the time. The
+    report's "held at least" is less than that, because samples don't show a holder that sleeps."""
     source = TELL + """
 import ctypes
 usleep = ctypes.PyDLL(None).usleep
