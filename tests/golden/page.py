@@ -104,7 +104,7 @@ def until(b, condition, what):
 
 def open_page(b, name, fragment="", code="all"):
     """Opens a page in which each native function has a row and each frame has a box, because the
-    truth is in whole stacks. With @code "", opens the page as a reader first sees it."""
+    tests count whole stacks. With @code "", opens the page as a reader first sees it."""
     b.open("/dev/null")
     words = [word for word in (code and "code=" + code, code and "library=" not in fragment and "library=shown", fragment.lstrip("#")) if word]
     b.open(pages / name, "#" + "&".join(words) if words else "")
@@ -462,8 +462,8 @@ def timeline(b):
 
 
 def printed(b):
-    """A printed page is light, whatever the screen is, and names the filters that apply to its
-    numbers."""
+    """A printed page has light colours, even if the screen's are dark, and names the filters that
+    apply to its numbers."""
     def darkest():
         return b.js("""(() => ['#canvas', '#strip canvas'].map((name) => {
             const c = document.querySelector(name);
@@ -1529,9 +1529,9 @@ def ciede2000(one, other):
 
 
 def kinds_apart(b):
-    """The colours of any two kinds of code differ by at least 10 (CIEDE2000), in the dark scheme by
-    at least 13, where they differ as much from the colours of groups. So neighbours in a picture
-    can be told apart at a glance."""
+    """The colours of any two kinds of code differ by at least 10 (CIEDE2000). In the dark scheme
+    they differ by at least 13, from each other and from the colours of groups. So neighbours in
+    a picture can be told apart at a glance."""
     for one, other, want in (((50, 2.6772, -79.7751), (50, 0, -82.7485), 2.0425), ((50, 2.5, 0), (73, 25, -18), 27.1492), ((2.0776, 0.0795, -1.135), (0.9033, -0.0636, -0.5514), 0.9082),
                              # pairs of colours and their differences, from the table of the
                              # formula's authors

@@ -18,8 +18,8 @@ no wait begins then.
     thread  begins   waits for the GIL   holds it, while others wait
     w       0 s      8 s
     v       4 s      4 s
-    h       1 s, 5 s                     samples of 2 s, with one and two who wait: 2 and 4 s
-    s       5 s                          sleeps for 3 s: 4 s
+    h       1 s, 5 s                     two samples of 2 s: others wait for 2 s and for 4 s
+    s       5 s                          sleeps for 3 s: others wait for 4 s
 
 At 6 s h ends a wait of 4 s for a lock.
 

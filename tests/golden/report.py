@@ -214,8 +214,8 @@ def block_of(page, name):
 
 def page_of_two_values(work):
     """The page's data has the numbers that ui/data.js expects. A value below 0 isn't drawn, even if
-    its number of samples would make it lower than it is (it is -30, and -5 samples of 10 would
-    be -50)."""
+    its number of samples would make it lower than it is (it is -30; its -5 samples, at the usual
+    10 for each, would make -50)."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
               "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": 10}, {"type": "mapping", "id": 1, "name": "x"}]
     for i, values in enumerate(([-5, -30], [7, 70], [9, -20]), 1):
@@ -251,10 +251,10 @@ def page_of_a_difference(work):
 
 
 def diff_limits(work):
-    """If diff can't judge something by a limit for own costs, it says so, in Markdown too. If three
-    of four functions cost 1.5 times as much, diff takes that for a slower machine; a limit for the
-    total is still exceeded. A function with a new name exceeds no limit for all functions, only one
-    for its own name."""
+    """If diff can't tell whether a limit for own costs is exceeded, it says so, in Markdown too. If
+    three of four functions cost 1.5 times as much, diff takes that for a slower machine; a limit
+    for the total is still exceeded. A function with a new name can't exceed a limit for all
+    functions, only a limit that names it."""
     costs = {"before": {"f": 10000, "g": 8000, "h": 9000, "rest": 7000}, "slower": {"f": 15000, "g": 12000, "h": 13500, "rest": 7000},
              "renamed": {"f": 10000, "g": 8000, "h2": 9000, "rest": 7000},
              "dearer": {"f": 10000, "g": 8001, "h": 9000, "rest": 9800},
@@ -299,8 +299,8 @@ def diff_limits(work):
 
 
 def firefox_and_back(work, path, name):
-    """The file that krait writes for the Firefox Profiler has the time, the thread and the moments
-    of each stack."""
+    """The file that krait writes for the Firefox Profiler has for each stack its value, its
+    threads, and when it was sampled."""
     out, back = os.path.join(work, "x.firefox.json"), os.path.join(work, "back.pb.gz")
     krait("report", path, "-o", out)
     krait("report", out, "-o", back)
@@ -824,8 +824,8 @@ def gil_waits(work):
 def gil_many(work):
     """krait doesn't compare each wait with each sample of a holder: for 40,000 waits and 40,000
     samples that would take 1.6 billion comparisons. Thread w waits 20,000 times at once from 0
-    to 8 s, and v from 4 to 8 s. h holds the GIL in 20,000 samples at 1 s and as many at 5 s, for
-    each of which 1 us was waited."""
+    to 8 s, and v from 4 to 8 s. h holds the GIL in 20,000 samples at 1 s and in as many at 5 s;
+    during each of them other threads waited for 1 us."""
     n, s = 20000, 10 ** 9
     rows = [{"type": "krait", "version": 1, "duration_nanos": 9 * s, "sample_types": [
         {"type": "samples", "unit": "count"}] + [{"type": t, "unit": "nanoseconds"} for t in ("cpu", "off_cpu", "gil_wait", "gil_blame")]},
@@ -1089,8 +1089,8 @@ def lines_told(path):
 
 
 def parts_told(path):
-    """If one of the user's functions calls others of them, the time of those doesn't count for the
-    caller. Neither does the time of a framework that runs these functions."""
+    """If one of the user's functions calls others of the user's functions, the first sentence
+    doesn't count their time for the caller, nor the time of a framework that runs them."""
     app, lib = "/srv/app/app.py", "/v/lib/python3.12/"
     start, hot = ("<module>", app, 15), ("hot", app, 7)
     run, dumps = ("scheduler.run", lib + "sched.py", 151), ("dumps", lib + "json/__init__.py", 238)
@@ -1218,8 +1218,8 @@ def keys_of(value):
 
 
 def json_described(path):
-    """The manual page names every member of krait's JSON. The test takes the members that record
-    writes from its source, so that it needn't record."""
+    """The manual page names every member of krait's JSON. The test finds the members that `krait
+    record` writes in krait's source text, so that it needn't record."""
     with open(os.path.join(ROOT, "man/krait.1.in"), encoding="utf-8") as f:
         manual = f.read().replace("\\", "")
     with open(os.path.join(ROOT, "src/cli/record/closing_json.c"), encoding="utf-8") as f:

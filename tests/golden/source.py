@@ -212,8 +212,8 @@ def own_text(work):
 
 
 def private(work):
-    """Only root may read a file of root: if root runs `krait report`, it doesn't say that the file
-    is somebody else's."""
+    """A file belongs to root, and only root may read it: if root runs `krait report`, the report
+    doesn't say that the file is somebody else's."""
     if os.geteuid():
         print("SKIP source private: not root")
         return
