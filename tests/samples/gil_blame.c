@@ -108,7 +108,7 @@ static void hold(int kind, void *object, void *argument, long size)
 struct account {
 	struct span spans[MOST];
 	long n;
-	/* when the thread got the GIL; 0: the account doesn't have that time yet */
+	/* when the thread last got the GIL in give(); 0: it hasn't called give() yet */
 	long long since;
 	long long nap; /* how long the thread sleeps each time that it has the GIL */
 };

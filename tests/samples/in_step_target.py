@@ -2,11 +2,11 @@
 """Works in a rhythm: half of each beat in a, three tenths in b, a fifth in c.
 
 in_step_target.py HZ SECONDS: makes HZ beats a second of time.perf_counter() until it has used
-SECONDS of CPU time, and prints the thread's CPU time in each of the three functions as JSON. That
-is the time from one reading of the clock to the next. It includes the end of the first call of
-cpu() and the beginning of the second. No time is left out: what main() does between two beats
-counts for a. A first reading, whose result isn't used, makes all second ones alike, however long
-the function before them was. in_step.py counts samples on the lines of main() accordingly.
+SECONDS of CPU time, and prints the thread's CPU time in each of the three functions as JSON. It is
+measured from one reading of the clock to the next, so it includes the end of one call of cpu() and
+the beginning of another. No time is left out: what main() does between two beats counts for a.
+Before each reading, cpu() is called once in vain: so each reading takes as long as the others,
+however long the function before was. in_step.py counts samples on the lines of main() accordingly.
 """
 import json
 import sys
