@@ -48,8 +48,9 @@ kernel_releases() {
 		sort -Vur
 }
 
-# kernel_unpack RELEASE DIR: since 6.19 linux-image-* is empty, and linux-binary-* has the kernel.
-# Signed packages come later than unsigned ones; unsigned packages are sometimes listed but not in
+# kernel_unpack RELEASE DIR: puts the vmlinuz of a kernel release, and its version, into DIR. Tries
+# several package names: since 6.19 linux-image-* is empty, and linux-binary-* has the kernel;
+# signed packages come later than unsigned ones; unsigned packages are sometimes listed but not in
 # the pool.
 kernel_unpack() {
 	local package image tmp=$2.new

@@ -43,7 +43,10 @@ walk_inline bool is_python(__u32 tgid)
 	return p && p->state == PROC_PYTHON;
 }
 
-/* Returns the number of the last stack walk on this CPU whose state was in the slot @slot. */
+/*
+ * Returns the number of the last stack walk on this CPU that kept its state in slot @slot, an entry
+ * of the map of walk states.
+ */
 walk_inline __u64 walk_number(__u32 slot)
 {
 	const struct walk *w = walk_state(slot);
