@@ -208,8 +208,9 @@ function linesOf(node) {
 }
 
 /**
- * Returns the garbage collector's part of a box's value and of its samples, with the code that the
- * collector called. -1: this part isn't known, or this kind of picture doesn't show it.
+ * Returns the garbage collector's part of a box's value and of the box's samples. Code that the
+ * collector called counts for the collector. -1: this part isn't known, or this kind of picture
+ * doesn't show it.
  * @param {Flame} of @param {number} node
  */
 function collectedIn(of, node) {

@@ -15,7 +15,7 @@ import {addWall, sumWall} from './waits.js';
  * @property {string} language
  * @property {number} kind as enum frame_kind
  * @property {number} origin as enum render_origin
- * @property {number} member of its colour family
+ * @property {number} member which shade of its colour family it has
  * @property {number} line of its def; 0: not known
  * @property {boolean} root
  * @property {boolean} [imports] it is an import statement: 'import json'
@@ -38,7 +38,8 @@ import {addWall, sumWall} from './waits.js';
  *   expression in it); one more at the end
  * @property {Int32Array} spotLine
  * @property {Int32Array} spotColumn
- * @property {Int32Array} spotEnd where its expression ends: lines further on, and column; 0: not
+ * @property {Int32Array} spotEnd two numbers for each spot: how many lines further on its
+ * expression ends, and the column; 0: not
  * known
  * @property {Int32Array} spotFn
  * @property {number} boxes number of boxes; a box is a function under one caller

@@ -10,16 +10,16 @@ import {kindName} from './colour.js';
  * @typedef {object} Numbers of a box
  * @property {number} value
  * @property {number} self of the value type shown; -1: not known yet, or not in this kind of
- *   picture
+ * picture
  * @property {number} count
  * @property {number} selfCount number of samples, in the function itself; -1: not known yet, as
- *   .self; NaN: never known
+ * .self; NaN: never known
  * @property {number} all value of the recording
  * @property {number} shown value of what is on the screen
  * @property {string} part name of what is on the screen
  * @property {number} gc
- * @property {number} gcCount the garbage collector's part of .value and .count, with code that it
- *   called; -1 as .self
+ * @property {number} gcCount .gc and .gcCount: the garbage collector's part of .value and .count,
+ * including code that it called; -1: as in .self
  * @property {string} unit @property {string} type of the values
  * @property {string} counted what .count counts
  * @property {Array<[string, number]>} lines the hottest, with their values
@@ -37,7 +37,10 @@ export function place(f) {
 /** @param {Numbers} n */
 const hasCount = (n) => !Number.isNaN(n.count);
 
-/** @param {Numbers} n of a box; true: the value isn't the count itself, so both are shown */
+/**
+ * @param {Numbers} n of a box. Returns true if the value isn't the count itself, so that both are
+ * shown
+ */
 const hasValue = (n) => n.type !== n.counted || !hasCount(n);
 
 /** @param {string} name @param {number} value @param {number} count @param {Numbers} n */

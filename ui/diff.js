@@ -17,7 +17,7 @@ import {flame, nodeSums, page, state, valueName} from './view.js';
 
 // Bits of a verdict (whether a function changed by more than noise), as in
 // src/picture/html/html_diff.h. SELF: the function's own cost changed; TOTAL: its total cost
-// changed. Twice each value is the bit for the share of that cost.
+// changed. The bit for the share of that cost is twice this value.
 export const SELF = 1, TOTAL = 4;
 /** @param {number} verdict @param {number} which */
 export const surely = (verdict, which) => Boolean(verdict & 3 * which);

@@ -19,8 +19,9 @@ const MOST_WAITERS = 6, MOST_HOLDERS = 4;
 const WINDOW = 1e7; // ns
 
 /**
- * The table's caption; the value that is shown when a row's thread is chosen, and when a column's
- * is; and the heading of the time without a holder.
+ * What one of the two tables says. .row and .column: the type of the value that is shown when the
+ * thread of a row, or of a column, is chosen; .where and .what: the end of the tooltip of such a
+ * thread; .rest: the heading of the time for which no holder is known.
  * @typedef {{caption: string, row: string, where: string, column: string, what: string, rest:
  *   string}} Words
  */
@@ -45,8 +46,8 @@ const OF_LOCKS = {caption: 'Who waited for locks (rows), and who ended the wait 
  * @property {number[]} columns threads that others waited for, the longest first
  * @property {Int32Array} rowOf of threads; rows.length: it shares the last row
  * @property {Int32Array} columnOf
- * @property {Int32Array} waits samples
- * @property {Int32Array} holds samples
+ * @property {Int32Array} waits the samples of threads that waited
+ * @property {Int32Array} holds the samples of threads for which others waited
  * @property {Float64Array} parts for each of .holds, which part of it each row has; if nobody was
  * seen to wait, they are 0
  */

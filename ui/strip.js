@@ -333,7 +333,8 @@ export class Strip {
 	}
 
 	/**
-	 * Says what a thread did in the part of the time that is drawn at @x; '' without waits.
+	 * Says what a thread did in the part of the time that is drawn at @x; '' if the value that
+	 * is shown doesn't include waits, or if nothing is drawn there.
 	 * @param {number} lane @param {number} x in the canvas
 	 */
 	shares(lane, x) {

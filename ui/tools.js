@@ -19,7 +19,7 @@ import {timeValue, waitValue} from './waits.js';
 
 /**
  * Returns a value's name in the list of all values. If there are several events, the name "samples"
- * says of which event they are.
+ * also says to which event the samples belong.
  * @param {any} h header @param {number} v
  */
 function choiceName(h, v) {

@@ -125,8 +125,8 @@ export const LOCKS = ['stop-the-world', 'critical-section', 'lock'];
 /** All states, in the order in which the timeline stacks them. 'idle' is any wait for work. */
 export const WAIT_STATES = ['running', 'runnable', 'stolen', 'gil', ...LOCKS, 'net', 'disk', 'pipe',
 	'child', 'poll', 'loop', 'sleep', 'page-fault', 'other', 'idle'];
-// States of a thread that aren't waits: a sample with such a state has the sum of several times in
-// it.
+// States of a thread that aren't waits: a sample with such a state may be the sum of several spans
+// of time.
 const NOT_WAITS = ['runnable', 'stolen'];
 
 /**
@@ -144,7 +144,7 @@ export function stateIndex(set) {
  * @property {number} ns
  * @property {number} count at least so many waits; NaN: they aren't waits. A sample may be several
  * waits: waits within 10 ms, and waits whose stacks weren't taken
- * @property {number} longest at most @property {number} median about
+ * @property {number} longest an upper bound @property {number} median an estimate
  */
 
 const MOST_WAITS = 3;
@@ -199,8 +199,8 @@ function kindsIn(d, length, leaf, from, to, pass) {
 }
 
 /**
- * Says on what a kind of wait was, as in " (10.0.0.5:5432)": with "mostly" if this had more than
- * half of the time but not all, '' if no single thing had more than half.
+ * Says on what the threads waited in a kind of wait, as in " (10.0.0.5:5432)". With "mostly", this
+ * thing had more than half of the time, but not all. '': nothing had more than half.
  * @param {Kind} kind
  */
 function onWords({ns, on}) {
@@ -208,7 +208,10 @@ function onWords({ns, on}) {
 	return !name || most <= ns / 2 ? '' : ` (${most < ns ? 'mostly ' : ''}${name})`;
 }
 
-/** @param {[string, Kind]} kind @param {boolean} known samples say how many waits they are */
+/**
+ * @param {[string, Kind]} kind @param {boolean} known whether the samples say how many waits they
+ * are
+ */
 function waitOf([name, kind], known) {
 	const sorted = Float64Array.from(kind.lengths).sort(), n = sorted.length;
 	return {name: name + onWords(kind), ns: kind.ns,
