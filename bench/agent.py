@@ -63,7 +63,7 @@ class Agent(lib.Krait):
 
     def memory(self):
         """Returns the Pss of all of the agent's processes, and the memory that the kernel counts
-        for its BPF maps."""
+        for the agent's BPF maps."""
         texts = [lib.read("/proc/%d/smaps_rollup" % pid) for pid in rest.family(self.pid)]
         return (sum(lib.field(text, "Pss") for text in texts) << 10) + self.map_bytes()
 

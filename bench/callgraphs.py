@@ -88,7 +88,7 @@ class Profiler:
 def count_krait(path, functions):
     profile = pprof.read(path)
     # young: the number of samples from the first seconds, when krait didn't have the unwind rows
-    # yet; native.py measures these samples
+    # yet; native.py reports on these samples separately
     causes, young, _ = native.judged(profile)
     total = sum(causes.values())
     wrong = sum(sample.values[0] * is_wrong([short(l.name) for l in profile.stack(sample)], functions)

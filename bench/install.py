@@ -81,8 +81,8 @@ class User:
             f.write(line + "\n")
 
     def begin(self):
-        """Removes what the last round has left, and makes the user's program and an environment for
-        it."""
+        """Removes what the last round has left, and makes the user's program and a virtual
+        environment."""
         shutil.rmtree(self.home, ignore_errors=True)
         os.mkdir(self.home)
         subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", os.path.join(self.home, "app")], check=True)

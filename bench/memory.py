@@ -12,7 +12,7 @@ from start import Group
 
 MIB = 1 << 20
 CPUS = 8
-SETTLE = 15  # seconds after which krait's tables and its log of samples have reached their size
+SETTLE = 15  # seconds after which krait's tables and its log of samples don't grow any more
 
 
 def per_cpu(cpus):

@@ -4,8 +4,8 @@ CPython version. Two depths of stack give a fixed part and a part for each frame
 has, measured at the same time, what a loop that only reads the same frames takes for each frame.
 
 The target has a high priority: other processes would displace it from the caches between samples.
-krait's program also runs for processes that aren't wanted. The cost of these runs is measured while
-the target is stopped, and subtracted."""
+krait's program also runs for processes that aren't recorded. The cost of these runs is measured
+while the target is stopped, and subtracted."""
 
 import os
 import signal

@@ -63,8 +63,8 @@ def profiled(command):
         yield None
         return
     with tools.start(command, stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT) as process:
-        # A thread reads the profiler's output while it runs, so that it never waits for room in the
-        # pipe.
+        # A thread reads the profiler's output while it runs, so that the profiler never waits for
+        # room in the pipe.
         reader = threading.Thread(target=process.stdout.read)
         reader.start()
         time.sleep(WAIT)
