@@ -58,14 +58,15 @@ def load(shell):
             run(shell, line, "")
         else:
             # A comment takes the place of the line %%krait, so that lines have the numbers that the
-            # notebook shows. If the cell begins with another magic, it stays in the first line.
+            # notebook shows. If the cell begins with another magic, that magic stays in the first
+            # line.
             run(shell, cell if cell.lstrip().startswith("%%") else "# %%krait\n" + cell, line)
     shell.register_magic_function(krait, "line_cell", "krait")
 
 
 @contextlib.contextmanager
 def numbered(shell):
-    """In a with block, code that a cell runs as another cell gets the number of the outer cell.
+    """Until the with block ends, a cell that the current cell runs gets the current cell's number.
     IPython 9 would give it the next number."""
     compiler, number = shell.compile, shell.displayhook.prompt_count
     # own: an outer cell has already replaced cache(), and runs this cell
