@@ -122,7 +122,7 @@ printf '%%s\n' "$@" "$(id -u)" "$(awk '/CapPrm/ {print $2}' /proc/self/status)" 
 @kit.case
 def failure():
     """If a program ends with an error, the agent keeps (pins) the minute before and the minute
-    after, and runs the program that the user has named for this case, without privileges. If a
+    after, and runs, without privileges, the program that the user has named for this case. If a
     program ends with exit code 0 or by SIGTERM, the agent does neither."""
     with folder() as d:
         store, program, hook, out = d + "/store", d + "/shop.py", d + "/hook", d + "/out"

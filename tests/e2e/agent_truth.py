@@ -63,7 +63,7 @@ sys.exit(int(sys.argv[3] == "fails"))
 # for each program: the part of the time that it runs, how long it sleeps in each turn, what it does
 # at its end
 PROGRAMS = (1, 0.005, "stays"), (1, 0.03, "stays"), (1, 0.1, "ends"), (1, 0.03, "fails"), (0.3, 0.01, "ends")
-# The recorded waiting may differ by this much from what a thread accounts for; see
+# The recorded waiting may differ by this much from what a thread measures itself; see
 # tests/e2e/off_cpu.py.
 SLACK_NS, WAIT_SHARE = 1000000, 0.002
 

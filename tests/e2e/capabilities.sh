@@ -62,7 +62,7 @@ check own-command-needs-two runs $least
 check without-bpf refused +perfmon CAP_BPF
 check without-perfmon refused +bpf CAP_PERFMON
 
-# The kernel's functions have names only for users who may know its addresses.
+# The kernel's functions have names only for users who may know the kernel's addresses.
 zeros='
 import time
 end = time.time() + 0.5

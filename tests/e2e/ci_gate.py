@@ -172,8 +172,8 @@ def comments_on_github():
 
 @contextlib.contextmanager
 def curl_in(d):
-    """Puts a replacement for curl into @d, which writes down its arguments. Yields a function that
-    returns these arguments."""
+    """Puts a replacement for curl into @d. The replacement writes down its arguments. Yields a
+    function that returns these arguments."""
     write(d + "/curl", "#!/bin/sh\necho \"$*\" >>%s/called\nexec %s \"$@\"\n" % (d, shutil.which("curl")), 0o755)
     yield lambda: text_of(d + "/called")
 
@@ -349,8 +349,8 @@ def as_workflow(what):
 @case
 def action_lints():
     """actionlint finds no fault in the workflow of the docs, which calls the action with inputs
-    that it has, nor in the action's own steps. It finds a wrong word that the test plants in the
-    workflow or in the steps."""
+    that the action has, nor in the action's own steps. It finds a wrong word that the test
+    plants in the workflow or in the steps."""
     workflow = re.sub(r"uses: \S+/packaging/action@\S+", "uses: ./action", recipe("on:\n"))
     check("./action" in workflow, "the recipe doesn't use the action")
     for text in workflow, as_workflow(action()):

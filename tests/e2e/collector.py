@@ -181,7 +181,7 @@ def check_measured(name, path, d, *args):
 @case
 def as_the_program_measures():
     """The collector's share equals the share that the program measures by gc.callbacks and its
-    thread's CPU time. It includes finalizers and callbacks of weak references."""
+    thread's CPU time. The share includes finalizers and callbacks of weak references."""
     with folder() as d:
         for name, path in measured():
             check_measured(name, path, d)

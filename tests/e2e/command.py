@@ -646,7 +646,7 @@ int bpf_map_update_batch(int fd, const void *keys, const void *values, __u32 *n,
 
 @kit.case
 def no_room_for_an_interpreter():
-    """If krait can't add a process's interpreter to its BPF maps, it names the process and the
+    """If krait can't add a process's interpreter to its BPF maps, krait names the process and the
     reason."""
     with folder() as d:
         env = kit.preloaded(d, REFUSED, 'MAP="layouts"', "FROM=0", "ERROR=ENOSPC")

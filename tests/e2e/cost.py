@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measures the CPU time of a running krait and of its child processes that read for it, as the
-kernel counts it."""
+"""Measures the CPU time of a running krait and of its child processes that read other processes, as
+the kernel counts it."""
 import os
 import time
 

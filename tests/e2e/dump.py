@@ -131,7 +131,7 @@ threading.Event().wait()
 @case
 def peers():
     """For a thread that waits on a socket, krait shows the socket's peer. In the test's program
-    each thread has its peer as its name."""
+    each thread is named after its peer."""
     with kit.folder() as folder, ready(SOCKETS, folder) as target:
         said = krait("dump", "-p", target.pid).stdout
         threads = dump("-p", target.pid)[target.pid]["threads"]

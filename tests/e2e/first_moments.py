@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first moments of a recording: the mappings of a command are known before it runs, so hardly a
-sample of its start breaks off. The test records the quickstart's program several times, and adds
-up the counts of --summary-json."""
+"""The first moments of a recording: the mappings of a command are known before it runs, so hardly
+any stack of its start is incomplete. The test records the quickstart's program several times,
+and adds up the counts of --summary-json."""
 import collections
 import json
 import os
@@ -22,8 +22,8 @@ TRIES = 3
 
 
 def program():
-    """Returns the quickstart's command or, if its package isn't installed, one of the standard
-    library that takes as long."""
+    """Returns the quickstart's command or, if its package isn't installed, a command of the
+    standard library that takes as long."""
     source = subprocess.check_output(
         [kit.PYTHON, "-c", "import _pydecimal; print(_pydecimal.__file__)"], text=True).strip()
     if subprocess.run([kit.PYTHON, "-c", "import pygments"], stderr=subprocess.DEVNULL,

@@ -217,8 +217,8 @@ while True:
 
 @kit.case
 def more_libraries_than_descriptors():
-    """If a program has more libraries than krait may open files, stacks still have its native
-    frames. A command keeps the limit that krait was started with."""
+    """If a program has more libraries than krait may open files, stacks still have the program's
+    native frames. A command keeps the limit that krait was started with."""
     soft, hard = 300, resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))  # noqa: E731
     with folder() as d, Background(kit.PYTHON, "-c", MANY_LIBRARIES, d) as target:
@@ -1195,8 +1195,8 @@ def called_as_python_calls_them():
                     if f.name in truth and callee.kind == "native":
                         below.setdefault(f.name, collections.Counter())[callee.name] += 1
             # A C function may end with a jump to another C function (a tail call); then samples
-            # have the other one. So a C name such as PyUnicode_Join is right, too. The name of
-            # another Python function would be wrong.
+            # show that other function. So a C name such as PyUnicode_Join is right, too. The name
+            # of another Python function would be wrong.
             called = {of: seen.most_common(1)[0][0] for of, seen in below.items()}
             wrong = {of: seen for of, seen in called.items() if seen and seen != truth[of] and not re.match(r"_?Py|\[", seen)}
             right = [of for of in called if called[of] == truth[of]]

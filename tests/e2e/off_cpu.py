@@ -71,8 +71,9 @@ for thread in threads:
 print(json.dumps(told))
 """
 KINDS = ("sleep", "lock_", "net", "pipe", "poll", "child", "disk")
-# By how much the recorded waiting may differ from what the thread accounts for: a thread can't read
-# all clocks at one moment, and the system's clock may be slewed (500 ppm), while a thread's isn't.
+# By how much the recorded waiting may differ from what the thread measures itself: a thread can't
+# read all clocks at one moment, and the system's clock may be slewed (500 ppm), while a thread's
+# isn't.
 SLACK_NS = 300000
 SHARE = 0.001
 # how long other waits than those of a function may take in sum, such as the wait for the pipe by

@@ -491,8 +491,8 @@ def second_comes_later():
 
 def has_become_another(pid):
     """True if the process no longer runs the program "host" (several_pythons.c), but another one.
-    In the middle of an exec() the link can't be read; then the answer is False, and the caller asks
-    again."""
+    In the middle of an exec() the link /proc/PID/exe can't be read; then the answer is False,
+    and the caller asks again."""
     try:
         return not os.readlink("/proc/%d/exe" % pid).endswith("/host")
     except FileNotFoundError:

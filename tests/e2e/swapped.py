@@ -115,8 +115,8 @@ def versions():
             yield name, version, path
 
 
-# On an idle machine one to ten samples miss functions, because each of krait's reads takes as long
-# as one or two samples. On a busy machine krait reads later. So only the second half of a recording
+# On an idle machine one to ten samples miss functions, because each of krait's reads takes the time
+# of one or two samples. On a busy machine krait reads later. So only the second half of a recording
 # counts.
 SECONDS = 1.6
 

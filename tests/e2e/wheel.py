@@ -83,9 +83,9 @@ def file_list(directory):
 
 @kit.case
 def contents():
-    """The wheel contains one executable program, which has the same bytes as the program that was
-    built, the modules that call the program, and metadata. The wheel is smaller than 5 MB, and
-    the program needs no library."""
+    """The wheel contains one executable program, the modules that call the program, and metadata.
+    The program has the same bytes as the one that was built, and needs no library. The wheel is
+    smaller than 5 MB."""
     with zipfile.ZipFile(wheel()) as z:
         names = z.namelist()
         stem = os.path.basename(wheel()).split("-py3-")[0]
