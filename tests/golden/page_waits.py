@@ -15,11 +15,11 @@ The truth is arithmetic on a profile that is written here: 10 s, two threads.
 So the main thread waited 8 s, was ready for 0.5 s and ran 1 s; from 2 s to 4 s it only waits, though
 no wait begins then.
 
-    thread  begins   waits for the GIL   holds it, while others wait
+    thread  begins   waits for the GIL   holds it; blamed for how much waiting of others
     w       0 s      8 s
     v       4 s      4 s
-    h       1 s, 5 s                     two samples of 2 s: others wait for 2 s and for 4 s
-    s       5 s                          sleeps for 3 s: others wait for 4 s
+    h       1 s, 5 s                     two samples of 2 s: blamed for 2 s and for 4 s
+    s       5 s                          sleeps for 3 s: blamed for 4 s
 
 At 6 s h ends a wait of 4 s for a lock.
 

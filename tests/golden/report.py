@@ -475,7 +475,8 @@ def profile_in_trace(work):
 
 def pstats_refused(work, path):
     """krait refuses pstats files without stacks, and gives that reason. The test tries a file of
-    cProfile's, krait's own file without its end, and one whose end claims too much."""
+    cProfile's, krait's own file without its end, and one whose end claims more bytes than the
+    file has."""
     own, theirs, cut, claims = [os.path.join(work, x + ".pstats") for x in ("own", "c", "cut", "claims")]
     krait("report", path, "-o", own)
     subprocess.run([sys.executable, "-c", "import cProfile; cProfile.run('sum(range(9))', %r)" % theirs], check=True)

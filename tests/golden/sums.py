@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """sums.py [SEED [PROFILES]]: draws small, odd profiles at random (functions of one name in several
-files, recursion, `;` in names, stacks without frames, values of 0, threads without names,
-numbers used twice). The test compares krait's results with sums in plain Python: the report's
-tables and folded stacks under random filters, the profiles that come back from every format that
-holds a recording, and merged profiles.
+files, recursion, `;` in names, stacks without frames, values of 0, threads without names, one
+thread id for two threads). The test compares krait's results with sums in plain Python: the
+report's tables and folded stacks under random filters, the profiles that come back from every
+format that holds a recording, and merged profiles.
 
 A failure prints its seed: sums.py SEED 1 draws that profile again."""
 import collections
