@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Works in a rhythm: half of each beat in a, three tenths in b, a fifth in c.
+"""Works in a rhythm: half of each beat in a(), three tenths in b(), a fifth in c().
 
 in_step_target.py HZ SECONDS: makes HZ beats a second of time.perf_counter() until it has used
 SECONDS of CPU time, and prints the thread's CPU time in each of the three functions as JSON. It is
 measured from one reading of the clock to the next, so it includes the end of one call of cpu() and
-the beginning of another. No time is left out: what main() does between two beats counts for a.
-Before each reading, cpu() is called once in vain: so each reading takes as long as the others,
-however long the function before was. in_step.py counts samples on the lines of main() accordingly.
+the beginning of another. No time is left out: what main() does between two beats counts for a().
+Before each reading, cpu() is called once without using the result: so each reading takes as long
+as the others. in_step.py counts samples on the lines of main() accordingly.
 """
 import json
 import sys
