@@ -65,7 +65,8 @@ guest_build() {
 }
 
 # boot VMLINUZ OUT JOB [WORD...]: starts the machine, which runs JOB, for $VM_LIMIT_S at most. The
-# WORDs are added to the kernel's command line. Everything that it prints is written to OUT.console.
+# WORDs are added to the kernel's command line. Everything that the machine prints is written to
+# OUT.console.
 boot() {
 	timeout "$VM_LIMIT_S" "${VM_QEMU[@]}" -smp 2 -m "$VM_MEMORY" -display none -no-reboot -nodefaults \
 		-serial "file:$2.console" -kernel "$1" -initrd "$2.cpio" \

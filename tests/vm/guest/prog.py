@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The profiled program. It knows what a profiler must find, and prints it as a Python literal: for
 each call chain the frames, with the line of the call and all lines of the function, and the CPU
-time that the chain measured itself. The two chains have the same depth and share no frame but the
-module's, so one frame taken from the wrong chain shows. The program imports only what is built in,
-because in the test machine every module would have to be compiled first."""
+time that the chain measured itself. The two chains have the same depth and share no frame but
+the module's, so even one frame of the wrong chain is noticed. The program imports only what is
+built in, because in the test machine every module would have to be compiled first."""
 import sys
 import time
 
