@@ -39,8 +39,7 @@ import {addWall, sumWall} from './waits.js';
  * @property {Int32Array} spotLine
  * @property {Int32Array} spotColumn
  * @property {Int32Array} spotEnd two numbers for each spot: how many lines further on its
- * expression ends, and the column; 0: not
- * known
+ * expression ends, and the column; 0: not known
  * @property {Int32Array} spotFn
  * @property {number} boxes number of boxes; a box is a function under one caller
  * @property {Int32Array} parent

@@ -10,16 +10,16 @@ import {kindName} from './colour.js';
  * @typedef {object} Numbers of a box
  * @property {number} value
  * @property {number} self of the value type shown; -1: not known yet, or not in this kind of
- * picture
+ *   picture
  * @property {number} count
  * @property {number} selfCount number of samples, in the function itself; -1: not known yet, as
- * .self; NaN: never known
+ *   .self; NaN: never known
  * @property {number} all value of the recording
  * @property {number} shown value of what is on the screen
  * @property {string} part name of what is on the screen
  * @property {number} gc
  * @property {number} gcCount .gc and .gcCount: the garbage collector's part of .value and .count,
- * including code that it called; -1: as in .self
+ *   including code that it called; -1: as in .self
  * @property {string} unit @property {string} type of the values
  * @property {string} counted what .count counts
  * @property {Array<[string, number]>} lines the hottest, with their values

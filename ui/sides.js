@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Two recordings in one page. Values of both sides are compared in one measure: per second of wall
-// time, per what the user counted, or as shares. The value of a box is the mean of both sides'
-// values in this measure, so a path that only one side has gets a box too.
+// time, per unit of work that the user counted, or as shares. The value of a box is the mean of
+// both sides' values in this measure, so a path that only one side has gets a box too.
 
 import {percent, quantity} from './base.js';
 import {labelSums} from './samples.js';
