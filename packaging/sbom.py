@@ -22,7 +22,8 @@ LIBRARIES = {
     "SQLite": ("blessing", "https://sqlite.org"),
     "xz": ("LicenseRef-PublicDomain", "https://tukaani.org/xz"),
 }
-# These libraries don't tell their versions, so the versions of the compiler's packages are written.
+# These libraries don't tell their versions, so the list has the versions of the compiler's packages
+# instead.
 UNSAID = {
     "glibc": ("LGPL-2.1-or-later", "https://www.gnu.org/software/libc", "libc6-dev"),
     "libiberty": ("LGPL-2.0-or-later", "https://gcc.gnu.org", "libiberty-dev"),

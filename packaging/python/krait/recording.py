@@ -10,7 +10,8 @@ import tempfile
 import time
 
 START_S = 60  # how long krait may take until it samples
-END_S = 60  # how long krait may take to end after a signal; it waits for names for 30 s at most
+# how long krait may take to end after a signal; krait waits for names of functions for 30 s at most
+END_S = 60
 MOST_WORDS = 4000
 
 
