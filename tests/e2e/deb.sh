@@ -50,13 +50,14 @@ told() {
 }
 install_it() { in_root apt-get install -y -q "$PWD/build/deb/$deb" >>"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }; }
 remove_it() { in_root apt-get purge -y -q krait >>"$work/log" 2>&1; }
-# Lists all files and groups of the bare root, except the records of dpkg, apt and debconf, and
-# root's cache, which the package's own test fills.
+# Lists all files and groups of the test system in $root, except the records of dpkg, apt and
+# debconf, and root's cache, which the package's own test fills.
 listed() {
 	( cd "$root" && find . -xdev -path ./tmp -prune -o -path ./root/.cache -prune -o -path ./run -prune -o -path ./var/cache -prune -o -path ./var/lib/apt -prune -o \
 		-path ./var/log -prune -o -path ./var/lib/dpkg -prune -o -name '*-' -prune -o -print | LC_ALL=C sort; cut -d: -f1 etc/group )
 }
-# mode_is MODE GROUP: checks the mode and the group of the krait that is installed in the bare root
+# mode_is MODE GROUP: checks the mode and the group of the krait that is installed in the test
+# system
 mode_is() {
 	local gid
 	gid=$(sed -n "s/^$2:[^:]*:\([0-9]*\):.*/\1/p" "$root/etc/group")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all end-to-end tests share: it runs krait, starts Python programs, prints PASS, FAIL and
-SKIP lines."""
+"""What all end-to-end tests share: functions that run krait, start Python programs, and print PASS,
+FAIL and SKIP lines."""
 import base64
 import collections
 import contextlib

@@ -93,7 +93,7 @@ rpm_install() { rpm --root "$1" -i --nosignature "$rpm"; }
 rpm_remove() { rpm --root "$1" -e krait; }
 with_tool rpm rpm_install rpm_remove
 
-# in_root_dnf ROOT COMMAND...: runs dnf in ROOT. It knows only the folder with the packages.
+# in_root_dnf ROOT COMMAND...: runs dnf in ROOT. dnf knows only the folder with the packages.
 in_root_dnf() {
 	dnf -q -y --installroot "$1" --releasever 1 --setopt reposdir=/dev/null --setopt cachedir=/var/cache/dnf --setopt logdir=/var/log --nogpgcheck \
 		--repofrompath "krait,file://$work/1" "${@:2}" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
