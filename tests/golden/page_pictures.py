@@ -101,8 +101,8 @@ MOST = 20  # how many pixels of a picture may differ from the reference
 
 
 def await_notes(b, n):
-    """Waits until the page has made the notes beside functions @n times, and then for 0.4 s not
-    again. The page makes these notes 0.15 s after each table."""
+    """Waits until the page has made the notes beside the functions in its table @n times, and then
+    for 0.4 s not again. The page makes these notes 0.15 s after each table."""
     end, made, since = time.monotonic() + 20, 0, 0
     while time.monotonic() < end and (made < n or time.monotonic() < since + 0.4):
         now = b.js("performance.getEntriesByName('krait:notes').length")

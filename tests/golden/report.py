@@ -1219,8 +1219,8 @@ def keys_of(value):
 
 
 def json_described(path):
-    """The manual page names every member of krait's JSON. The test finds the members that `krait
-    record` writes in krait's source text, so that it needn't record."""
+    """The manual page names every member of krait's JSON. The test finds in krait's source text
+    which members `krait record` writes, so that it needn't record."""
     with open(os.path.join(ROOT, "man/krait.1.in"), encoding="utf-8") as f:
         manual = f.read().replace("\\", "")
     with open(os.path.join(ROOT, "src/cli/record/closing_json.c"), encoding="utf-8") as f:
