@@ -9,7 +9,10 @@
 #include "base/text/str.h"
 #include "profile/profile.h"
 
-/* What a format's probe gets to see of a file. All bytes may be hostile. */
+/*
+ * What a format's function .probe gets, to recognize a file of the format. All bytes may be
+ * hostile.
+ */
 struct read_input {
 	const uint8_t *data; /* all bytes of the file, unchanged */
 	size_t n;

@@ -35,9 +35,9 @@ _must_use_ int embedded_extract(const char *data, size_t n, uint8_t **ret, size_
 
 /*
  * For files that aren't text (pstats), which have the recording at their end, not encoded.
- * embedded_put_end() writes the bytes that follow the recording, whose length is @n bytes.
- * embedded_at_end() gets such a file as a whole. It returns where the recording begins, and its
- * length in *ret_n; NULL: the file has no recording.
+ * embedded_put_end() writes the bytes that follow the recording. @n: the recording's length in
+ * bytes. embedded_at_end() gets such a file as a whole. It returns where the recording begins, and
+ * its length in *ret_n; NULL: the file has no recording.
  */
 void embedded_put_end(FILE *out, uint64_t n);
 const uint8_t *embedded_at_end(const uint8_t *data, size_t n, size_t *ret_n);

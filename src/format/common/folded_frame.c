@@ -65,9 +65,9 @@ static bool python_source(const char *s, size_t n)
 }
 
 /*
- * Reads a suffix that tells the kind of frame, from stackcollapse-perf.pl or krait's --annotate.
- * Suffix _[w] marks kernel frames of the stack that woke the thread. Returns the length of the text
- * without the suffix.
+ * Reads the suffix that stackcollapse-perf.pl, or krait with --annotate, adds to a frame's text to
+ * tell the kind of frame. Suffix _[w] marks kernel frames of the stack that woke the thread.
+ * Returns the length of the text without the suffix.
  */
 static size_t take_annotation(const char *s, size_t n, struct folded_frame *f)
 {

@@ -3,8 +3,8 @@
  * Writes profiles for the Firefox Profiler (profiler.firefox.com), see firefox.h: the head, then
  * one thread after the other. A run of equal samples becomes two samples: one with the whole weight
  * where the run begins, and one without weight where it ends. If a pause follows, a sample without
- * stack and weight marks where the pause begins. The site's activity graph needs these samples
- * without weight.
+ * stack and weight marks where the pause begins. The Firefox Profiler's activity graph needs these
+ * samples without weight.
  */
 #include "format/firefox/firefox.h"
 #include "format/firefox/firefox_states.h"
@@ -65,8 +65,9 @@ static void put_sample(struct threads *t, uint32_t node, int64_t time_ns, int64_
 }
 
 /*
- * Writes the names of a thread and its process, which the site needs. If the recording lacks one of
- * these names, krait makes up a name and lists it in "made_up", so that krait's reader drops it.
+ * Writes the names of a thread and its process, which the Firefox Profiler needs. If the recording
+ * lacks one of these names, krait makes up a name and lists it in "made_up", so that krait's reader
+ * drops it.
  */
 static void put_names(FILE *out, const struct timeline_thread *thread)
 {
@@ -185,8 +186,8 @@ static int end_thread(void *arg, const struct timeline_thread *thread)
 }
 
 /*
- * Writes the recording's comments, such as the command line and what was lost. The site shows them
- * in its info panel.
+ * Writes the recording's comments, such as the command line and what was lost. The Firefox Profiler
+ * shows them in its info panel.
  */
 static void put_comments(const struct firefox *f)
 {
@@ -222,8 +223,8 @@ static void put_meta(const struct threads *t)
 	fputs(",\"startTime\":", f->out);
 	put_ms(f->out, m->time_ns);
 	/*
-	 * profilingEndTime isn't written: with it the site would ignore a sample at the very end of
-	 * the recording.
+	 * profilingEndTime isn't written: with it the Firefox Profiler would ignore a sample at the
+	 * very end of the recording.
 	 */
 	if (t->in_time)
 		fputs(",\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","

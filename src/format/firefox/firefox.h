@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes the Firefox Profiler's "processed profile" in version 60, the first version in which all
- * threads share tables. The site reads all older versions too
+ * threads share tables. The Firefox Profiler reads all older versions too
  * (src/profile-logic/processed-profile-versioning of firefox-devtools/profiler), so the version
  * that krait writes needn't change.
  */

@@ -192,7 +192,7 @@ static int find_samples(struct ff_reader *r, struct thread *t)
 	return err;
 }
 
-/* Tells whether @s is an id that krait writes where the recording has none. */
+/* Tells whether @id is one that krait writes where the recording has none. */
 static bool is_made_up(const struct ff_reader *r, const struct str *id)
 {
 	return r->of_krait && strtoull(str_cstr(id), NULL, 10) >= PROFILE_MADE_UP_ID;

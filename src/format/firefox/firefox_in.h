@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads the Firefox Profiler's "processed profile", as the site, samply, CPython 3.15 or krait
- * write it. With each preprocessedProfileVersion some tables moved or changed
+ * Reads the Firefox Profiler's "processed profile", as profiler.firefox.com, samply, CPython 3.15
+ * or krait write it. With each preprocessedProfileVersion some tables moved or changed
  * (src/profile-logic/processed-profile-versioning of firefox-devtools/profiler). krait knows
  * versions up to 75.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Declares what the files that read a Firefox profile share. Its tables are read column by column.
- * A table belongs to one thread or is shared by all threads; between versions 56 and 60, more and
- * more tables became shared. The reader of stacks is declared here too.
+ * Declares what the source files that read a Firefox profile share. The profile's tables are read
+ * column by column. A table belongs to one thread or is shared by all threads; between versions 56
+ * and 60, more and more tables became shared. The reader of stacks is declared here too.
  */
 #ifndef FORMAT_FIREFOX_FIREFOX_IN_TABLES_H
 #define FORMAT_FIREFOX_FIREFOX_IN_TABLES_H
@@ -72,7 +72,10 @@ struct ff_tables {
 struct ff_node {
 	/* .node, .stack: ids in the profile, 0: not made yet; .depth: number of frames */
 	uint32_t node, depth, stack;
-	/* number of the last thread for which the frames of this row were counted as work */
+	/*
+	 * number of the last thread for which this row's frames were subtracted from .steps, the
+	 * work that may still be done
+	 */
 	uint32_t thread;
 };
 

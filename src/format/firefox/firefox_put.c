@@ -9,7 +9,10 @@
 
 #include "base/text/json.h"
 
-/* One category for each enum frame_kind. The site takes the first grey category as the default. */
+/*
+ * One category for each enum frame_kind. The Firefox Profiler takes the first grey category as the
+ * default.
+ */
 const char firefox_categories[] =
 	"{\"name\":\"Python\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
 	"{\"name\":\"Native\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
@@ -160,8 +163,8 @@ static int64_t func_resource(const struct firefox *f, size_t i)
 }
 
 /*
- * Returns the item of func @i in column "isJS", which is true for Python functions. So the site,
- * which takes them for JavaScript, can show them without native frames.
+ * Returns the item of func @i in column "isJS", which is true for Python functions. So the Firefox
+ * Profiler, which takes Python functions for JavaScript, can show them without native frames.
  */
 static const char *func_is_python(const struct firefox *f, size_t i)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes waits as markers: intervals with a name that the site draws. The name says what the thread
- * waited for.
+ * Writes waits as markers: intervals with a name that the Firefox Profiler draws. The name says
+ * what the thread waited for.
  */
 #include "format/firefox/firefox_states.h"
 

@@ -72,8 +72,8 @@ struct folded {
 	const struct render_options *opt;
 	unsigned digits; /* how many decimal places the values of the file have */
 	/*
-	 * ranks of the texts of frames: input 0 is MARK_NO_STACK, any other input is the id of a
-	 * location
+	 * ranks of the texts of frames: text 0 is that of MARK_NO_STACK, text i is that of location
+	 * i
 	 */
 	struct rank frames;
 	struct roots roots;
@@ -109,8 +109,9 @@ static const char *text(const struct folded *f, const struct tree_node *n)
 }
 
 /*
- * Compares two nodes with the same caller by their ranks. Root frames and other frames are ranked
- * separately, and have the same caller only where a stack has no frames.
+ * Compares two nodes with the same caller by their ranks. The ranks of root frames can't be
+ * compared with those of other frames. That matters little, because both have the same caller only
+ * where a stack has no frames.
  */
 static int compare(const void *arg, const struct tree_node *a, const struct tree_node *b)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Declares what the files that read a speedscope file share; see speedscope_in.c. */
+/* Declares what the source files that read a speedscope file share; see speedscope_in.c. */
 #ifndef FORMAT_SPEEDSCOPE_SPEEDSCOPE_READER_H
 #define FORMAT_SPEEDSCOPE_SPEEDSCOPE_READER_H
 

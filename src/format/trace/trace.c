@@ -8,8 +8,8 @@
  * gaps, although samples aren't taken to the nanosecond and their times may be in steps.
  *
  * What a thread waited for is drawn on a track of its own, "states of MainThread": an asynchronous
- * event for the track, and one within it for each wait. Waits are as long as they were, and need no
- * slices to nest in.
+ * event for the track, and one within it for each wait. On that track each wait has its real
+ * length, and needn't lie within a slice.
  */
 #include "format/common/writers.h"
 

@@ -55,8 +55,8 @@ struct reader {
 	/* indexes of the open slices, or of the events (marks) that began them, outermost first */
 	VEC(uint32_t) open;
 	/*
-	 * by stack id: 1 + number of the last thread for which the stack's frames were counted as
-	 * work
+	 * by stack id: 1 + number of the last thread for which the stack's frames were subtracted
+	 * from .steps, the work that may still be done
 	 */
 	VEC(uint32_t) counted;
 	uint64_t left_out[LEFT_OUTS];

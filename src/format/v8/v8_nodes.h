@@ -20,7 +20,7 @@ struct v8_node {
 	uint32_t parent; /* 1 + index of the parent in v8_nodes.list; 0: the node has no parent */
 	uint32_t stack;	 /* id of the node's stack; 0: not made yet */
 	uint32_t depth;	 /* how many frames the stack of the node has */
-	/* number of the last thread for which the frames of the stack were counted as work */
+	/* number of the last thread for which the stack's frames were subtracted from .steps */
 	uint32_t thread;
 };
 
@@ -42,7 +42,8 @@ struct v8_nodes {
 	struct str key, name, url;
 	/*
 	 * If the file lacks some nodes, the caller sets this after v8_nodes_init(). If it is set, a
-	 * node whose caller is missing counts as a node without a caller, and in .n_orphans.
+	 * node whose caller is missing is treated as a node without a caller, and is counted in
+	 * .n_orphans.
 	 */
 	bool partial;
 	uint64_t n_orphans;
@@ -64,8 +65,8 @@ uint32_t v8_nodes_find(const struct v8_nodes *n, int64_t id);
 
 /*
  * Finds the stack of a node, for a sample of @thread. Threads may have any numbers, which only
- * serve to count a stack's frames as work once for each thread. The parents of the stack's nodes
- * must not change after this call. @in: the place in the file that messages name.
+ * serve to subtract the number of a stack's frames from .steps once for each thread. The parents of
+ * the stack's nodes must not change after this call. @in: the place in the file that messages name.
  */
 _must_use_ int v8_nodes_stack(struct v8_nodes *n, const struct json_in *in, uint32_t index,
 			      uint32_t thread, uint32_t *ret);
