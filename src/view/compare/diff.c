@@ -100,9 +100,9 @@ static double sample_value(const struct maker *m, int side)
 }
 
 /*
- * Returns the average value of one sample, by the number of samples that the value .count_at gives,
- * if the profile has it. Even in a profile with times, samples of a stack within 10 ms are one
- * entry, so counting entries isn't enough.
+ * Returns the average value of one sample. If the profile has the value .count_at, that value tells
+ * how many samples there are; otherwise sample_value() does. Even in a profile with times, samples
+ * of a stack within 10 ms are one entry, so counting entries isn't enough.
  */
 static double single_sample(const struct maker *m, int side)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files that compare two profiles share; see diff.h. */
+/* What the source files that compare two profiles share; see diff.h. */
 #ifndef VIEW_COMPARE_DIFF_INTERNAL_H
 #define VIEW_COMPARE_DIFF_INTERNAL_H
 

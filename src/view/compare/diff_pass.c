@@ -107,8 +107,8 @@ static bool is_passed_on(const struct passing *g, size_t caller, size_t below)
 }
 
 /*
- * Sets .passes_on of each row to the first row that explains its change. Rows whose own cost
- * changed are tried first.
+ * Sets .passes_on of each row (a function) to the first row that explains its change. Rows whose
+ * own cost changed are tried first.
  */
 static void decide(struct passing *g)
 {

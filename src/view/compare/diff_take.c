@@ -129,9 +129,10 @@ static int spread(struct maker *m)
 }
 
 /*
- * Sets .one of each row, which is the sum of its samples' squared values so far, to the value of
- * one typical sample: if all samples of the row had that value, the row's sum would have the same
- * variance. If all samples really have one value, .one becomes 0 (struct noise_row).
+ * Sets .one of each row (a function). Before, .one is the sum of its samples' squared values;
+ * afterwards, it is the value of one typical sample: if all samples of the row had that value, the
+ * row's sum would have the same variance. If all samples really have one value, .one becomes 0
+ * (struct noise_row).
  */
 static void find_one(struct maker *m, struct noise_row *rows)
 {

@@ -21,8 +21,8 @@
  */
 #define LARGE 0.05
 /*
- * a row can explain the change of a second row only if its share is at least this many times the
- * second row's share
+ * a row (a function) can explain the change of a second row only if the first row's share is at
+ * least this many times the second row's share
  */
 #define LARGER 1.1
 #define WIDTHS 3 /* number of block widths: one, two and four blocks */
@@ -40,14 +40,15 @@
 typedef double block_errors[2][NOISE_BLOCKS];
 
 /*
- * A test of one difference of a row: of its values, or of its shares. A row that is large has a
- * second test of each difference, without the part that the change of a larger row explains. For
- * example, if a caller runs more often, so does everything that it calls.
+ * A test of one difference of a row (a function): of its values, or of its shares. A row that is
+ * large has a second test of each difference, without the part that the change of a larger row
+ * explains. For example, if a caller runs more often, so does everything that it calls.
  */
 struct test {
 	size_t row, with;
 	/*
-	 * the row's error contains .slope times the error of row .with; 0: no other row explains it
+	 * the row's error contains .slope times the error of row .with; .slope 0: no other row
+	 * explains this row's error
 	 */
 	double slope;
 	bool share, large;
@@ -235,9 +236,9 @@ static void add_row(struct state *s, size_t row, bool as_share)
 }
 
 /*
- * Adds a test of a row without what another row explains: the row whose errors explain most of this
- * row's errors, and more than half of them. That row must be larger, because a row of nearly the
- * same size would explain any change.
+ * Adds a test of a row (a function) without what another row explains. That other row is the one
+ * whose errors explain most of this row's errors, and more than half of them. It must be larger
+ * than this row, because a row of nearly the same size would explain any change.
  */
 static void add_explained(struct state *s, size_t row, bool as_share, const size_t *large, size_t n)
 {
@@ -328,8 +329,8 @@ static int compare(const void *a, const void *b)
 static void yardsticks(struct state *s, double c[2])
 {
 	/*
-	 * If samples are independent, this is the quantile of the largest of m normal numbers. The
-	 * chance that one of these numbers exceeds c is about exp(-c*c/2).
+	 * If samples are independent, the result is a quantile of the largest of m normal numbers,
+	 * one for each test. The chance that one of these numbers exceeds c is about exp(-c*c/2).
 	 */
 	if (!is_timed(s->n)) {
 		c[0] = c[1] = sqrt(2 * log(2 * (double)s->n_tests / LEVEL));

@@ -57,10 +57,10 @@ struct noise {
 
 /*
  * Returns the variance of the difference between two sides, for a function that has @share of all
- * costs. @runs: how many runs of a program are merged in each side. It is the part of the variance
- * that blocks of time can't show, because it comes from addresses, hash seeds and machines that
- * differ between runs. Each further merged run lowers it as much as half an independent run would.
- * So merging runs finds more changes, and finds fewer by chance.
+ * costs. @runs: how many runs of a program are merged in each side. The result is the part of the
+ * variance that blocks of time can't show, because it comes from addresses, hash seeds and machines
+ * that differ between runs. Each further merged run lowers it as much as half an independent run
+ * would. So if runs are merged, more real changes are found, and fewer that are only chance.
  */
 double noise_between_runs(double share, const double runs[static 2]);
 

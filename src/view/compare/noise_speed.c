@@ -12,8 +12,8 @@
 #define ENOUGH 50  /* how many samples a function needs on each side */
 #define MOST   100 /* the most functions that can each have SOME of all costs */
 /*
- * How much a change of the machine's speed is doubted: the larger it is, the more. A change by a
- * factor of two is doubted as much as if one function surely contradicted it. So if two of four
+ * How much a change of the machine's speed is doubted. A larger change is doubted more. A change by
+ * a factor of two is doubted as much as if one function surely contradicted it. So if two of four
  * functions cost twice as much, the other two, which didn't change, decide.
  */
 #define DOUBT 4.0

@@ -199,8 +199,8 @@ struct lede {
 	 */
 	bool flat;
 	/*
-	 * if .own: the function also calls other functions of the user, and with their time it
-	 * would have another whole percentage
+	 * if .own: the function also calls other functions of the user, and with their time its
+	 * percentage, rounded to a whole number, would be another one
 	 */
 	bool others;
 	/*

@@ -12,7 +12,7 @@
 
 /*
  * A process is named if it waited for a CPU for at least STARVED of its time, and at least
- * STARVED_TIMES as long as the other processes did on average.
+ * STARVED_TIMES times as long as the other processes did on average.
  */
 #define STARVED	      0.1
 #define STARVED_TIMES 2

@@ -34,7 +34,7 @@ static inline bool lede_is_native(const struct costs *c, uint32_t location)
  * counted for the line with such a call.
  */
 struct trunk {
-	struct map calls; /* the calls that belong to the trunk, by trunk_key() */
+	struct map calls; /* the calls that start a framework, by trunk_key() */
 };
 
 static inline uint64_t trunk_key(const struct costs *c, uint32_t own, uint32_t callee)
@@ -42,7 +42,10 @@ static inline uint64_t trunk_key(const struct costs *c, uint32_t own, uint32_t c
 	return (uint64_t)c->keys.of[own] << 32 | c->keys.of[callee];
 }
 
-/* Finds the trunk of the stacks in @sums. 0 or -ENOMEM. Call map_fini(&ret->calls) in any case. */
+/*
+ * Finds the trunk of the stacks in @sums: the calls that start a framework. 0 or -ENOMEM. Call
+ * map_fini(&ret->calls) in any case.
+ */
 _must_use_ int trunk_find(const struct costs *c, const struct profile_sum *sums, size_t n,
 			  unsigned value, struct trunk *ret);
 

@@ -43,8 +43,8 @@ bool lede_is_part_of(const struct costs *c, uint32_t nameless, uint32_t outer)
 	of = profile_get_string(c->p, o->name);
 	n = before_last(name);
 	/*
-	 * If the function has no dot in its name (before 3.11, or at module level), it is taken to
-	 * be inside @outer if @outer runs the line where the function begins.
+	 * If the function has no dot in its name (before Python 3.11, or at module level), it is
+	 * taken to be inside @outer if @outer runs the line where the function begins.
 	 */
 	if (!n)
 		return f->start_line == profile_get_location(c->p, outer)->line;

@@ -11,13 +11,13 @@
  */
 #define CALLS 16
 /*
- * a call belongs to the trunk (lede.h) only if in at least 1/PASSED_ON of all stacks it leads to
- * more of the user's code
+ * a call belongs to the trunk (the calls that start a framework, see lede.h) only if in at least
+ * 1/PASSED_ON of all stacks it leads to more of the user's code
  */
 #define PASSED_ON 10
 /*
- * there is a trunk (lede.h) only if its calls are in at least this many percent of the stacks that
- * have user code
+ * there is a trunk (calls that start a framework, see lede.h) only if these calls are in at least
+ * this many percent of the stacks that have user code
  */
 #define TRUNK 80
 

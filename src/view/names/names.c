@@ -84,8 +84,8 @@ static const char *longer(const struct render_names *names, uint32_t file, bool 
 
 /*
  * Gives all files with equal texts a longer text, once. Returns how many texts were changed, or
- * -ENOMEM. The caller repeats it until nothing changes, which comes to an end because each text is
- * lengthened only once and full paths differ.
+ * -ENOMEM. The caller calls it again until nothing changes. That comes to an end, because each text
+ * is lengthened only once and full paths differ.
  */
 static int separate(struct render_names *names, const dirs_files *files, bool module)
 {

@@ -23,7 +23,7 @@ struct rank {
 /* Frees @r; a zero-initialised struct is empty. */
 void rank_fini(struct rank *r);
 
-/* Adds a text as the next input, numbered from 0. 0 or -ENOMEM. */
+/* Adds a text. Texts are numbered from 0 in the order in which they are added. 0 or -ENOMEM. */
 _must_use_ int rank_add(struct rank *r, const char *text);
 
 /*

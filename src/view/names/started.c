@@ -124,8 +124,8 @@ bool origin_is_wrapper(const char *name, size_t n)
 }
 
 /*
- * Tells whether this function starts a program: it is a console script's, or the one in runpy that
- * runs the module of `python -m`.
+ * Tells whether this function starts a program: it is a function of a console script, or the
+ * function in runpy that runs the module of `python -m`.
  */
 static bool starts(const struct origin *o, const struct profile_function *f)
 {

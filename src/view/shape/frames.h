@@ -19,8 +19,8 @@ struct frames {
 	struct profile *p;
 	struct render_names *names;
 	/*
-	 * ranks of the texts of locations: input i - 1 is location i, and a rank is the number of a
-	 * frame
+	 * ranks of the texts of locations: text i - 1 is that of location i, and its rank is the
+	 * number of the location's frame
 	 */
 	struct rank keys;
 	bool functions;

@@ -35,7 +35,10 @@ struct function {
 struct functions {
 	struct profile *p;
 	struct render_names *names;
-	/* ranks of functions; input 0 stands for stacks without frames, input i for location i */
+	/*
+	 * ranks of the texts of functions: text 0 is for stacks without frames, text i for location
+	 * i
+	 */
 	struct rank keys;
 	VEC(char *) made; /* names that were made for functions; owned */
 };

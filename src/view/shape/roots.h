@@ -16,8 +16,8 @@ struct roots {
 	size_t n_processes; /* how many processes are shown; 0: the profile doesn't say */
 	char *process;	    /* name of the process if all processes have the same name, else NULL */
 	/*
-	 * texts of the root frames: input i * depth + d is root frame d of label set i, the
-	 * outermost first
+	 * ranks of the texts of root frames: text i * depth + d is that of root frame d of label
+	 * set i, the outermost first
 	 */
 	struct rank texts;
 };

@@ -34,7 +34,7 @@ struct step {
 };
 typedef VEC(struct step) step_vec;
 
-/* Returns the child with @key of @parent, which is the node at @depth; 0: out of memory. */
+/* Returns the child of @parent with @key; the child is at depth @depth. 0: out of memory. */
 static uint32_t descend(struct tree *t, step_vec *way, size_t depth, uint32_t parent, uint32_t key)
 {
 	uint32_t node;

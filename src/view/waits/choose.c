@@ -63,8 +63,8 @@ static bool waits_for_others(const struct waits *w, uint32_t group)
 }
 
 /*
- * a group counts only if its CPU time is at least 1/COUNTS of the time of the thread with the most
- * time
+ * a group of threads counts only if it ran for at least 1/COUNTS of the time for which the thread
+ * with the most time ran and waited
  */
 #define COUNTS 100
 
@@ -86,8 +86,8 @@ bool waits_others_run(const struct waits *w, uint32_t group)
 }
 
 /*
- * Tells whether group @other is more important to a reader than group @main. It is if @main had no
- * work for most of its time @all, and @other waited although it had work.
+ * Tells whether group @other is more important to a reader than group @main. That is so if @main
+ * had no work for most of its time, which is @all, and @other waited although it had work.
  */
 static bool works_more(const struct waits_group *main, const struct waits_group *other, int64_t all)
 {

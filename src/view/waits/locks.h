@@ -15,7 +15,10 @@
 
 /* All waits of one thread that one other thread ended at one place. */
 struct lock_wait {
-	/* a label set of the thread that ended the waits; it also has the label waiter */
+	/*
+	 * a label set of the thread that ended the waits; the set also has the label `waiter`, the
+	 * name of the thread that waited
+	 */
 	uint32_t labels;
 	uint32_t at; /* location of the place where the waits were ended; 0: not known */
 	/*

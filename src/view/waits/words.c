@@ -14,7 +14,9 @@ struct speaker {
 	const struct waits *w;
 	uint32_t group;
 	const struct waits_group *g;
-	/* the time that counts as 100 %: that of the group's threads without idle time */
+	/*
+	 * the time that counts as 100 %: the time of the group's threads, without their idle time
+	 */
 	int64_t whole;
 	struct str *b;
 };
