@@ -80,7 +80,7 @@ struct batch_set {
 	uint32_t number, at, n; /* .at, .n: the set's labels in .labels of the batch */
 };
 struct batch_sample {
-	int64_t ms;	       /* wall clock time since the epoch, in ms */
+	int64_t ms;	       /* wall clock time in ms since 1970 */
 	uint32_t node, labels; /* .node 0: the empty stack; .labels 0: no labels */
 };
 
@@ -103,9 +103,9 @@ struct batch {
 	/* how many definitions the segment's earlier frames have, for each table */
 	uint32_t base[BATCH_TABLES];
 	/*
-	 * true: the batch is a block of a sealed segment, which has all its nodes, label sets and
-	 * samples. Its names (strings, mappings, functions, locations) are kept elsewhere, and
-	 * .base says how many of them the block may refer to.
+	 * true: the batch is a block of a sealed segment. The batch has the block's nodes, label
+	 * sets and samples. The block's names (strings, mappings, functions, locations) are kept
+	 * elsewhere, and .base says how many of them the block may refer to.
 	 */
 	bool block;
 	struct batch_meta meta;

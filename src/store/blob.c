@@ -50,8 +50,8 @@ static void packing_fini(struct packing *p)
 }
 
 /*
- * Compresses the bytes up to @to. @directive ends zstd's block there, because the bytes that follow
- * have other frequencies.
+ * Compresses the bytes up to @to. @directive ends zstd's block there, because among the bytes that
+ * follow other values are frequent.
  */
 static bool pack_upto(struct packing *p, const uint8_t *to, ZSTD_EndDirective directive)
 {

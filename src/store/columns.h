@@ -104,8 +104,8 @@ extern const struct column_table column_mappings, column_functions, column_locat
 struct column_step {
 	uint32_t parent, up;
 	/*
-	 * the number of a location: the number of the node's own location is stored as the
-	 * difference to it; 0: it is stored whole
+	 * the number that was subtracted from the number of the node's own location when that was
+	 * stored: the number of another node's location, or 0
 	 */
 	uint32_t location;
 };

@@ -135,8 +135,8 @@ static int get_table(struct decoder *d, const struct column_table *t, void *rows
 }
 
 /*
- * Makes room in @vec for @more rows. Each row takes at least a byte of @column, so a count that is
- * higher than the bytes left is damage.
+ * Makes room in @vec for @more rows. Each row takes at least a byte of @column, so if the count is
+ * higher than the number of bytes left, the data are damaged.
  */
 #define ROOM(d, vec, more, column)                                                                 \
 	(left(d, column) < (more)	       ? damaged("a column is too short")                  \

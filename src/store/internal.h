@@ -28,9 +28,9 @@
 #define STORE_MOST_SEGMENT (1ull << 42)
 
 /*
- * The tier of a block: how much its samples are summed up. The database has these numbers. The id
- * of a block of exact samples has the segment's number in it, as a frame's id has. The id of a
- * coarser block has its tier and window in it: STORE_OUTLINE().
+ * The tier of a block: how much its samples are summed up. The database stores the numbers of this
+ * enum. The id of a block of exact samples has the segment's number in it, as a frame's id has. The
+ * id of a coarser block has its tier and window in it: STORE_OUTLINE().
  */
 enum store_tier {
 	STORE_EXACT,
@@ -75,13 +75,13 @@ struct store {
 	int64_t version;
 	/*
 	 * names (strings, mappings, functions, locations) while blocks are written: .names for
-	 * blocks of exact samples, .outline for blocks of coarser tiers
+	 * blocks of exact samples, .outline for blocks with sums over ten minutes, an hour or a day
 	 */
 	struct names names, outline;
 	/*
-	 * by tier (ten minutes, hours, days): the time (ms) up to which its blocks were made. It is
-	 * kept because a window without any undamaged data gets no block, and must not be read
-	 * again and again.
+	 * by tier (ten minutes, hours, days): the time (ms) up to which the tier's blocks were
+	 * made. The newest block alone doesn't tell this: a window of time without undamaged data
+	 * gets no block, and would be read again and again.
 	 */
 	int64_t rolled_ms[STORE_TIERS];
 	/*
@@ -90,7 +90,7 @@ struct store {
 	 */
 	struct store_cache {
 		uint64_t epoch; /* 0: none */
-		uint32_t rows;	/* how many rows of table names, of that epoch, were read into .b */
+		uint32_t rows;	/* how many rows of that epoch were read from table names into .b */
 		struct batch b; /* the names, and the contents of the block that was read last */
 	} cache;
 };
@@ -267,8 +267,9 @@ _must_use_ int store_read_frames(struct store *s, uint64_t segment, struct batch
 				 struct blob_place *ret);
 
 /*
- * Reads the agent's counters from the newest frame, or from the newest block if that is later than
- * all frames; zeros if the store has neither. Returns 0 or -errno.
+ * Reads the agent's counters from the newest frame (about a second's samples) of the store, or from
+ * its newest block if that is later than all frames; zeros if the store has neither. Returns 0 or
+ * -errno.
  */
 _must_use_ int store_newest_figures(struct store *s, int64_t figures[BATCH_FIGURES]);
 

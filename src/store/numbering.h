@@ -32,28 +32,31 @@ struct numbering {
 void numbering_fini(struct numbering *n);
 
 /*
- * Begins a new segment with an empty frame. In the new segment strings, functions and other
- * definitions are numbered from 1 again. Call this whenever the profile's ids have changed.
+ * Begins a new segment of the store, and in it an empty frame (about a second's samples). In the
+ * new segment strings, functions and other definitions are numbered from 1 again. Call this
+ * whenever the profile's ids have changed.
  */
 void numbering_begin(struct numbering *n);
 
 /*
- * Call this when the profile's ids have changed while a frame is being filled. That frame may still
- * be completed, but a new segment must begin before the next sample.
+ * Call this when the profile's ids have changed while a frame of the store (about a second's
+ * samples) is being filled. That frame may still be completed, but a new segment must begin before
+ * the next sample.
  */
 void numbering_forget(struct numbering *n);
 
 /*
- * Adds a sample of @p to the frame. @ms: its wall clock time. Returns 0 or -ENOMEM + message; after
- * that the segment can't be continued.
+ * Adds a sample of @p to the frame of the store that is being filled. @ms: its wall clock time.
+ * Returns 0 or -ENOMEM + message; after that the segment can't be continued.
  */
 _must_use_ int numbering_add(struct numbering *n, const struct profile *p,
 			     const struct profile_sample *s, int64_t ms);
 
 /*
- * Completes the frame, which is in .batch. Label sets whose labels have changed (a thread got its
- * name) are defined again. In a segment's first frame it also describes the values. The caller then
- * calls batch_encode() and batch_clear(). Returns 0 or -ENOMEM + message.
+ * Completes the frame of the store that was being filled, which is in .batch. Label sets whose
+ * labels have changed (a thread got its name) are defined again. In a segment's first frame it also
+ * describes the values. The caller then calls batch_encode() and batch_clear(). Returns 0 or
+ * -ENOMEM + message.
  */
 _must_use_ int numbering_end(struct numbering *n, struct profile *p);
 

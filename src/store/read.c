@@ -419,8 +419,8 @@ static void say_outline(struct profile *p)
 }
 
 /*
- * Adds a comment that says from when on all samples are there. It is needed only if the query's
- * window begins earlier and isn't pinned as a whole.
+ * Adds a comment that says from which time on the store has all samples. The comment is needed only
+ * if the query's window begins earlier and isn't pinned as a whole.
  */
 static int say_gaps(struct store *s, const struct store_query *q, struct profile *p)
 {

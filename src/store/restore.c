@@ -442,7 +442,10 @@ static bool is_taken(struct restoring *x, size_t at)
 	return cut_sample(x, at, &cut);
 }
 
-/* Adds the samples; those of coarser tiers sorted by node, so that the next is near in memory. */
+/*
+ * Adds the samples to the profile. Samples that are sums over ten minutes or more are sorted by
+ * node first, so that each node is near the one before it in memory.
+ */
 static int take_samples(struct restoring *x)
 {
 	const struct batch *b = x->b;

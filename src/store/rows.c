@@ -248,7 +248,7 @@ static int remove_oldest(struct store *s, bool *removed)
 
 /*
  * Sets *ret to the bytes that pins keep: those of pinned blocks, and of their names if the epoch of
- * these names (sealed/names.h) has ended.
+ * these names (the time for which a name keeps its number) has ended.
  */
 static int pinned_bytes(struct store *s, int64_t *ret)
 {

@@ -44,17 +44,17 @@ void store_close(struct store *s);
 _must_use_ int store_next_segment(struct store *s, uint64_t *ret);
 
 /*
- * Appends a frame, whose columns batch_encode() made. When this returns 0, readers see the frame,
- * and it survives a crash. Returns -ENOSPC + message if the disk is full and nothing was added, or
- * -errno + message.
+ * Appends a frame (about a second's samples), whose columns batch_encode() made. When this returns
+ * 0, readers see the frame, and it survives a crash. Returns -ENOSPC + message if the disk is full
+ * and nothing was added, or -errno + message.
  */
 _must_use_ int store_append(struct store *s, const struct blob_place *place, const void *columns,
 			    size_t n);
 
 /*
- * Seals segment @segment, which must be complete. A damaged frame and all frames after it are
- * dropped, with a warning. Returns 0, -ENOSPC in the case that store_keep_to() describes, or -errno
- * + message.
+ * Seals segment @segment, which must be complete: replaces its frames by blocks. A damaged frame
+ * and all frames after it are dropped, with a warning. Returns 0, -ENOSPC in the case that
+ * store_keep_to() describes, or -errno + message.
  */
 _must_use_ int store_seal(struct store *s, uint64_t segment);
 
@@ -64,12 +64,15 @@ _must_use_ int store_seal(struct store *s, uint64_t segment);
  */
 _must_use_ int store_earlier_figures(struct store *s, int64_t figures[BATCH_FIGURES]);
 
-/* Seals the segments that earlier agents left unsealed. Returns 0 or -errno + message. */
+/*
+ * Seals the segments that earlier agents left unsealed: replaces their frames by blocks. Returns 0
+ * or -errno + message.
+ */
 _must_use_ int store_seal_rest(struct store *s);
 
 /*
- * Makes the blocks of coarser tiers that are missing, for a few windows of time in one call. Call
- * it after store_seal(). Returns 0 or -errno + message.
+ * Makes the blocks with sums over ten minutes, an hour or a day that are missing, for a few windows
+ * of time in one call. Call it after store_seal(). Returns 0 or -errno + message.
  */
 _must_use_ int store_roll_up(struct store *s);
 
@@ -105,8 +108,8 @@ _must_use_ int store_totals(struct store *s, struct totals *ret);
 /* Sizes, times and counters of a store, for users. */
 struct store_facts {
 	/*
-	 * .segments: the number of sealed ones; .frames: the number of frames that aren't sealed
-	 * yet
+	 * .segments: the number of sealed ones; .frames: the number of frames (about a second's
+	 * samples each) in segments that aren't sealed yet
 	 */
 	uint64_t segments, frames, samples;
 	/* the first and last time of which the store has samples; of an empty store: 0, -1 */
@@ -115,7 +118,8 @@ struct store_facts {
 	uint64_t bytes, free_bytes;
 	/* the pid of the agent that writes now; 0: none writes */
 	pid_t writer;
-	int64_t figures[BATCH_FIGURES]; /* the agent's counters, as in the newest frame */
+	/* the agent's counters, as in the newest frame of the store */
+	int64_t figures[BATCH_FIGURES];
 };
 
 _must_use_ int store_facts(struct store *s, struct store_facts *ret);

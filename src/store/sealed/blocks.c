@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads blocks of sealed segments and of coarser tiers (sums over ten minutes, hours and days) into
- * a profile. Blocks whose names belong to one epoch (names.h) are read together.
+ * a profile. Blocks whose names belong to one epoch (the time for which a name keeps its number)
+ * are read together.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -15,7 +16,10 @@ struct answer {
 	const char *service;
 	const struct store_query *q;
 	struct profile *p;
-	/* the epoch (names.h) whose names the last block used; 0: no block was read */
+	/*
+	 * the epoch (the time for which a name keeps its number) whose names the last block used;
+	 * 0: no block was read
+	 */
 	uint64_t epoch;
 	struct restoring *restoring;
 };
@@ -33,8 +37,8 @@ void store_forget_names(struct store *s)
 }
 
 /*
- * Reads the names of the epoch (names.h) that aren't in the cache yet, row by row. Stops at the
- * first row that is missing or damaged.
+ * Reads those names of the epoch (the time for which a name keeps its number) that aren't in the
+ * cache yet, row by row. Stops at the first row that is missing or damaged.
  */
 static int read_names(struct store *s)
 {

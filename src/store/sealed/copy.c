@@ -12,8 +12,8 @@
 
 #define IN_WINDOW "last_ms >= ?1 AND first_ms < ?2"
 /*
- * SQL on a row's id: the number of a frame's segment, or that of the epoch (names.h) of a row of
- * names
+ * SQL on a row's id: the number of a frame's segment, or, for a row of names, the number of its
+ * epoch (the time for which a name keeps its number)
  */
 #define SEGMENT "id >> 20"
 static_assert(STORE_SEQUENCE_BITS == 20, "the SQL above has this number in it");

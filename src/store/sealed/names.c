@@ -46,8 +46,8 @@ void names_begin(struct names *n, uint64_t epoch, int64_t ms)
 }
 
 /*
- * Changes the names' numbers in a batch to their numbers in the epoch (names.h). .to: indexed by a
- * name's number in the batch, the name's number in the epoch.
+ * Changes the names' numbers in a batch to their numbers in the epoch (the time for which a name
+ * keeps its number). .to: indexed by a name's number in the batch, the name's number in the epoch.
  */
 struct renumbering {
 	struct names *n;
@@ -62,8 +62,8 @@ static void renumbering_fini(struct renumbering *x)
 }
 
 /*
- * Gives a name its number in the epoch (names.h). The name is item @at of a table of the batch.
- * Returns false if memory ran out or there are too many items.
+ * Gives a name its number in the epoch (the time for which names keep their numbers). The name is
+ * item @at of a table of the batch. Returns false if memory ran out or there are too many items.
  */
 static bool number(struct renumbering *x, enum batch_table table, size_t at, const void *item,
 		   size_t n)
@@ -123,9 +123,10 @@ static bool number_location(struct renumbering *x, size_t at)
 _Static_assert(sizeof(struct profile_function) == 20, "no padding");
 
 /*
- * Gives each location its number in the epoch (names.h). Locations of one function get numbers near
- * each other, because they often have the same caller. That makes the column with the nodes'
- * locations shorter. Inlined functions come last, after the locations of their callers.
+ * Gives each location its number in the epoch (the time for which names keep their numbers).
+ * Locations of one function get numbers near each other, because they often have the same caller.
+ * That makes the column with the nodes' locations shorter. Inlined functions come last, after the
+ * locations of their callers.
  */
 static bool number_locations(struct renumbering *x)
 {

@@ -14,7 +14,8 @@
 
 struct names {
 	uint64_t epoch;	   /* 0: none has begun */
-	uint32_t sequence; /* how many rows of names of this epoch are in the database */
+	/* how many rows of names of this epoch (at most about a day) are in the database */
+	uint32_t sequence;
 	int64_t first_ms;  /* the time at which this epoch of names began */
 	struct intern of[NAMES_TABLES];
 	/* for each table: how many of its names are in the database */
@@ -24,8 +25,8 @@ struct names {
 void names_fini(struct names *n);
 
 /*
- * Tells whether the epoch of names must end before the names of a segment that begins at time @ms
- * are added.
+ * Tells whether the epoch (the time for which names keep their numbers) must end before the names
+ * of a segment that begins at time @ms are added.
  */
 bool names_full(const struct names *n, int64_t ms);
 

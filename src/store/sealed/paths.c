@@ -19,7 +19,8 @@ void paths_fini(struct paths *p)
 
 /*
  * Tells whether the known path @path comes in preorder before the block's node at @depth with
- * @location. A deeper path does: the block has no more nodes at that depth below the common parent.
+ * @location. A path that is deeper than @depth does, because the block has no more nodes at that
+ * path's depth below the common parent.
  */
 static bool is_before(const struct path *path, uint32_t depth, uint32_t location)
 {

@@ -14,7 +14,7 @@
 struct path {
 	/*
 	 * .depth: how many nodes the path from the root has; .location: number of its last node's
-	 * location, in the epoch of names (names.h)
+	 * location, in the epoch (the time for which names keep their numbers)
 	 */
 	uint32_t depth, location;
 	uint32_t id; /* the node's id in the profile */
@@ -34,9 +34,9 @@ void paths_fini(struct paths *p);
 
 /*
  * Finds the next node of a block. The caller must ask for all nodes of the block in preorder, and
- * all locations must have numbers of the same epoch of names (names.h). Returns a pointer to the
- * node's id in the profile, valid until the next call. If the id is 0, the node isn't known, and
- * the caller sets the id. NULL: out of memory.
+ * all locations must have numbers of the same epoch (the time for which names keep their numbers).
+ * Returns a pointer to the node's id in the profile, valid until the next call. If the id is 0, the
+ * node isn't known, and the caller sets the id. NULL: out of memory.
  */
 uint32_t *paths_find(struct paths *p, uint32_t depth, uint32_t location);
 

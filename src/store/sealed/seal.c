@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Seals segments: divides a segment into one block per service, and moves its names into the tables
- * of the epoch (names.h). So a query for one service reads little, and a name is written once a
- * day.
+ * of the epoch (the time, at most about a day, for which names keep their numbers). So a query for
+ * one service reads little, and a name is written once a day.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -154,8 +154,8 @@ static int copy_set(struct part *p, uint32_t number)
 
 /*
  * Returns when sample @at ends, if it is a wait. The times of a block include the ends of its
- * waits, so that a query for the last part of a wait reads the block. The values of other samples
- * aren't durations, so the result is never later than the segment's end.
+ * waits, so that a query for the last part of a wait reads the block. A sample's values may also be
+ * numbers that aren't durations. So the result is limited to the segment's end.
  */
 static int64_t end_of(const struct part *p, size_t at)
 {

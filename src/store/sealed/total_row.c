@@ -110,7 +110,7 @@ static int add_segment(struct store *s, uint64_t segment, struct totals *t)
 	struct blob_place place;
 	int r = store_read_frames(s, segment, &b, &place);
 
-	/* damaged frames aren't counted; sealing leaves them out too */
+	/* damaged frames of the segment aren't counted; sealing leaves them out too */
 	return r < 0 ? r : totals_add(t, &b);
 }
 
