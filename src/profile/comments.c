@@ -81,7 +81,10 @@ bool comments_is_ended(const char *text)
 	return str_starts(text, COMMENTS_ENDED ": ");
 }
 
-/* the most runs that a comment may name; no recording has more, but a file may say anything */
+/*
+ * the most runs of a command that a comment may give; no recording has more, but a file may say
+ * anything
+ */
 #define MAX_RUNS 1000000000
 
 static uint64_t runs_of(const char *ended)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Makes tables of the lists of marks and outcomes in abi/marks.h; see mark.h. */
+/*
+ * Turns the lists in abi/marks.h (marks such as "[truncated]", and the outcomes of walks of Python
+ * frames) into tables; see mark.h.
+ */
 #include "profile/mark.h"
 
 #include "base/util.h"

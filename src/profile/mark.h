@@ -15,7 +15,9 @@ const char *mark_text(enum mark mark);
 /* Appends the text of @mark, with @what as the reason in it: "[incomplete: frame not readable]". */
 void mark_add(struct str *s, enum mark mark, const char *what);
 
-/* Tells whether the @n bytes at @s are the text of a mark, with any reason. */
+/*
+ * Tells whether the @n bytes at @s are the text of a mark. The reason within the text may be any.
+ */
 bool mark_is(const char *s, size_t n);
 
 /*

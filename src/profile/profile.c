@@ -271,7 +271,7 @@ uint32_t profile_stack(struct profile *p, const uint32_t *locations, size_t n)
 		return 0;
 	}
 	for (size_t i = n; i--;) {
-		/* a location with id 0 couldn't be made */
+		/* id 0: the location couldn't be made, because memory ran out */
 		p->failed |= !locations[i];
 		if (!locations[i])
 			return 0;

@@ -69,7 +69,7 @@ struct profile_meta {
 	unsigned n_values, default_value;
 	struct profile_value_type period_type;
 	int64_t period;
-	int64_t time_ns; /* when the recording started, wall clock time since the epoch */
+	int64_t time_ns; /* when the recording started: wall clock time in ns since 1970 */
 	int64_t duration_ns;
 	struct comments comments;
 };
@@ -110,8 +110,8 @@ struct profile_function {
 };
 /*
  * A place in code. .function is 0 if no symbol covers the address. Such a location is written
- * without a name, so that whoever has the file with that build id can look the name up. It is shown
- * as [libfoo.so+0x1234], so its mapping must have a name.
+ * without a name, so that whoever has the ELF file (known by the mapping's build id) can look the
+ * name up. It is shown as [libfoo.so+0x1234], so its mapping must have a name.
  *
  * .outer is the location of the function that this location's code was inlined into, or 0. Both
  * locations have the same address and mapping. In a stack, .outer always follows this location. A

@@ -46,8 +46,8 @@ struct sorter {
 	struct sums sums;
 	VEC(struct sort_key) keys;
 	/*
-	 * by rank of the stack: how many samples it has in the group that is being read in parts;
-	 * NULL: wasn't needed so far
+	 * by rank of the stack: how many samples with that stack are in the group that is being
+	 * read in parts; NULL: no group was read in parts so far
 	 */
 	uint32_t *per_stack;
 	int (*fn)(void *arg, const struct profile_sample *s);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A sample is coded as
- *   1 byte   bits 0-1 label set: 0..2 position among the latest, 3 two or four bytes follow
- *            bit 2    the values differ from those of the sample before
- *            bit 3    the sample before has a later time (with time code 3: this one has none)
- *            bits 4-5 bytes of stack id, less one
- *            bits 6-7 time: 0, 1, 2 = difference in 2, 3, 4 bytes; 3 = eight bytes, absolute
- *   stack id, [label set], [time], [varint: bit i = value i follows; then each as zigzag varint]
- * little-endian. Ids and times have fixed lengths instead of varints: no loop, no branch per byte.
+ * Keeps the samples of a profile in blocks; see samplelog.h. A sample is stored, little-endian, as
+ *   1 byte: bits 0-1: 0, 1, 2 = position of the label set among those used last; 3 = its id follows
+ *           bit 2:    the values differ from those of the preceding sample, so values follow
+ *           bit 3:    the time is earlier than .time_ns; if bits 6-7 are 3: there is no time
+ *           bits 4-5: how many bytes the stack's id has, less one
+ *           bits 6-7: 0, 1, 2 = the time's difference from .time_ns follows in 2, 3, 4 bytes;
+ *                     3 = the time itself follows in 8 bytes, if there is a time
+ *   the stack's id; the label set's id, in 2 or 4 bytes; the time; the values that differ: a varint
+ *   whose bit i says that value i follows, then each of these values as a zigzag varint.
+ * .time_ns is the time of the last sample that has one. Ids and times aren't varints, because
+ * fixed lengths need no loop and no branch per byte.
  */
 #include <endian.h>
 #include <errno.h>

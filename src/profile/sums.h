@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Adds samples up: one entry per stack, labels and time bucket, in the order of first use.
- * profile_sums() adds up without buckets, profile_each_sum() with one window of buckets at a time.
- * An entry takes memory for as many values as .n_values, not for PROFILE_MAX_VALUES.
+ * Adds samples up. Samples with the same stack, the same labels and the same time become one entry;
+ * entries are in the order of first use. Times may be left out (profile_sums()), or rounded down to
+ * the steps of a file's times (profile_each_sum()). An entry takes memory for as many values as
+ * .n_values, not for PROFILE_MAX_VALUES.
  */
 #ifndef PROFILE_SUMS_H
 #define PROFILE_SUMS_H
@@ -12,7 +13,7 @@
 
 struct sums_key {
 	uint32_t stack, labels;
-	int64_t time_ns; /* the start of the time bucket; -1: no time */
+	int64_t time_ns; /* the time, rounded down to a step of the file's times; -1: no time */
 };
 
 struct sums_entry {

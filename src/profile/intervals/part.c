@@ -63,8 +63,8 @@ static int64_t part_of_value(const struct part *part, int64_t ns, int64_t time_n
 }
 
 /*
- * Cuts a sample of a thread that ended another thread's wait for a lock, as part_cut() does. The
- * sample's time is when that wait ended, so the wait lies before it.
+ * Does what part_cut() does, for a sample of a thread that ended another thread's wait for a lock.
+ * The sample's time is when that wait ended, so the wait lies before that time.
  */
 static bool cut_ended(const struct part *part, struct profile_sample *s)
 {

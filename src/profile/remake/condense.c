@@ -48,9 +48,9 @@ static int compare(const void *va, const void *vb)
 
 /*
  * Sets the factors that turn values into weights, such that the total of each value has the same
- * weight. So what is heavy by any event is kept, even if the event's numbers are small. In a
- * profile with several values, value 0 ("samples") gets no weight, because it counts the samples of
- * the first event, whose own value has a weight.
+ * weight. So a function or stack with a large share of any event is kept, even if the event's
+ * numbers are small. In a profile with several values, value 0 ("samples") gets no weight, because
+ * it counts the samples of the first event, whose own value has a weight.
  */
 static void set_factors(struct condense *c)
 {

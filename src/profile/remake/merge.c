@@ -87,9 +87,9 @@ static int take_sample(void *arg, const struct profile_sample *s)
 }
 
 /*
- * Adds a comment that says how many whole runs the profiles consist of. It replaces the comments
- * about runs in the single profiles. But if any profile doesn't consist of whole runs, these
- * comments stay, and the new one says why they don't count.
+ * Adds a comment that says how many whole runs the profiles consist of. The comments about runs in
+ * the single profiles are then left out. But if any profile doesn't consist of whole runs, they are
+ * kept, and the new comment says that not every recording ended with 0.
  */
 static int tell_runs(struct merge *m, struct profile *const *in, size_t n)
 {
