@@ -7,8 +7,8 @@
 #include "profile/sample_order.h"
 
 /*
- * The value of the period's type is usually the number of samples times the period, because a
- * sample stands for one period.
+ * A value of the same type as the period is usually the number of samples times the period, because
+ * a sample stands for one period.
  */
 int64_t html_usual(const struct html *h, unsigned v)
 {

@@ -163,8 +163,8 @@ static void add_id(struct header *d, uint32_t id)
 }
 
 /*
- * Returns the number of the function's colour within its family: the digit that follows the
- * family's letter.
+ * Returns the number of the function's colour within its family: in .class, such as "p3", the digit
+ * after the letter of the family.
  */
 static uint32_t member(const struct function *f)
 {

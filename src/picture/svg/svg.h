@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files that write the picture (svg*.c) share. */
+/* What the source files that write the SVG picture (svg*.c) share. */
 #ifndef PICTURE_SVG_SVG_H
 #define PICTURE_SVG_SVG_H
 
