@@ -3,8 +3,8 @@
  * Wrappers of the C library's allocators. The linker makes all of krait call them (--wrap in the
  * Makefile). An allocation that fails sets the message "out of memory" before any caller returns
  * -ENOMEM, so that no earlier error's message is shown in its place. A caller that has more to say
- * sets another message. This is a file of its own, because programs that are linked without --wrap
- * don't need it.
+ * sets another message. The wrappers are in a file of their own, because programs that are linked
+ * without --wrap don't need it.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -33,8 +33,9 @@ int __wrap_asprintf(char **ret, const char *fmt, ...) _printf_(2, 3);
 int __wrap___asprintf_chk(char **ret, int flag, const char *fmt, ...) _printf_(3, 4);
 
 /*
- * Called only if an allocation has failed. It touches thread-local data, which can't be touched yet
- * while the program starts. Since the wrappers run then too, it is never inlined into them.
+ * Called only if an allocation has failed. This function touches thread-local data, which can't be
+ * touched yet while the program starts. But the wrappers run then too, so this function is never
+ * inlined into them.
  */
 static __attribute__((noinline, cold)) void failed(void)
 {

@@ -19,7 +19,10 @@
 #endif
 
 static _Thread_local char message[1024];
-/* what the last call of err_of() was given; .what is NULL if another function set the message */
+/*
+ * the arguments of the last call of err_of(); .what is NULL if another function has set the message
+ * since then
+ */
 static _Thread_local struct {
 	const char *what;
 	char which[256];

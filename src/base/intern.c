@@ -71,8 +71,8 @@ const void *intern_get(const struct intern *t, uint32_t id, size_t *n)
 }
 
 /*
- * The size of an item in most large tables: two 32-bit numbers. The compiler makes shorter code for
- * it.
+ * The size of an item in most large tables: two 32-bit numbers. The compiler makes shorter code if
+ * the size is a constant.
  */
 #define SHORT sizeof(uint64_t)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Changes the capabilities of one thread; see caps.h. It uses the system call, because libcap's
- * functions may change all threads of a process.
+ * Changes the capabilities of one thread; see caps.h. The system call is used directly, because
+ * libcap's functions may change all threads of a process.
  */
 #include "base/system/caps.h"
 

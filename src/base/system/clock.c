@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads CLOCK_MONOTONIC in a time namespace, and writes local time. */
+/*
+ * Reads clocks, also from within a time namespace (which shifts CLOCK_MONOTONIC), and writes a time
+ * as local time; see clock.h.
+ */
 #include "base/system/clock.h"
 
 #include <errno.h>

@@ -21,8 +21,8 @@ static inline uint64_t timespec_ns(struct timespec t)
 uint64_t clock_ns(clockid_t id);
 
 /*
- * Writes @ms since the epoch as local time into @text, as strftime() does with @format. @text is
- * empty if the time has no date.
+ * Writes a time into @text as local time, in the form @format, as strftime() does. @ms: the time,
+ * in milliseconds since 1970 (UTC). @text is empty if the time has no date.
  */
 void clock_local(int64_t ms, const char *format, char text[64]);
 

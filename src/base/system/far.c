@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Far files: files that a child of krait holds open. Descriptors made here stand for them; see
- * far.h.
+ * Gives krait descriptors that stand for files which a child of krait holds open, because their
+ * file systems may never answer; see far.h.
  */
 #include "base/system/far.h"
 

@@ -2,8 +2,8 @@
 /*
  * Messages for the user. The code that does the work sends them; the program decides whether and
  * where they are shown (the command line: src/cli/words.h). Without log_set_sink() nobody sees
- * them. Levels: -q errors and warnings only, default notes, -v details, -vv everything. The level
- * and the sink are global: they are the same for all threads.
+ * them. With -q only errors and warnings are shown, by default also notes, with -v also details,
+ * with -vv everything. The level and the sink are global: they are the same for all threads.
  */
 #ifndef BASE_SYSTEM_LOG_H
 #define BASE_SYSTEM_LOG_H

@@ -38,8 +38,8 @@ static void find_name(void)
 	struct stat own, found;
 
 	/*
-	 * If krait's own file was replaced, its path isn't known. Then the plain name is the best
-	 * that can be said.
+	 * If krait's own file was replaced, its path isn't known. Then the name `krait` without a
+	 * path is the best answer.
 	 */
 	if (!path || stat(path, &own) ||
 	    (sudo_finds(&found) && found.st_dev == own.st_dev && found.st_ino == own.st_ino))

@@ -8,7 +8,7 @@
 /*
  * The word to type after `sudo` to run this very file: `krait` where sudo finds the file by that
  * name, else its whole path, quoted for a shell. sudo has a PATH of its own, and looks into no
- * virtual environment and no cache of uv. Static storage.
+ * virtual environment and no cache of uv. The text is in static storage.
  */
 const char *self_under_sudo(void);
 

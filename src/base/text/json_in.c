@@ -114,7 +114,10 @@ static void add_utf8(struct str *out, uint32_t c)
 	str_add_c(out, (char)(0x80 | (c & 0x3f)));
 }
 
-/* Keeps an unknown escape as text if the reader is lenient, else fails with @what. */
+/*
+ * Keeps an unknown escape as text if the reader is lenient, else returns an error whose message
+ * contains @what.
+ */
 static int take_literally(struct json_in *in, struct str *out, const char *at, const char *what)
 {
 	if (!in->lenient)

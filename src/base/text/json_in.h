@@ -45,7 +45,7 @@ _must_use_ int json_in_item(struct json_in *in);
 
 /*
  * Reads a string into @out, which is overwritten. NUL and surrogates without their other half
- * become U+FFFD; bytes that aren't UTF-8 are kept. Also -ENOMEM + message.
+ * become U+FFFD; bytes that aren't UTF-8 are kept. May also return -ENOMEM + message.
  */
 _must_use_ int json_in_string(struct json_in *in, struct str *out);
 

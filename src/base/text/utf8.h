@@ -22,8 +22,8 @@ size_t utf8_valid(const char *s, size_t n);
 size_t utf8_valid_one(const char *s, size_t n);
 
 /*
- * To be called for @s where utf8_valid() stopped. Returns how many bytes from there on one U+FFFD
- * stands for. @n isn't 0.
+ * For @s where utf8_valid() stopped: returns how many bytes at the beginning of @s are replaced by
+ * one U+FFFD. @n isn't 0.
  */
 size_t utf8_invalid(const char *s, size_t n);
 

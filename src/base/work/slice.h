@@ -36,8 +36,8 @@ struct slice {
 };
 
 /*
- * The words for two limits of memory in messages. The command line sets them to the names of its
- * options, before other threads begin.
+ * The words by which messages name two limits of memory. The command line sets them to the names of
+ * its options, before other threads begin.
  */
 struct limit_names {
 	const char *memory, *unwind_memory;

@@ -36,7 +36,7 @@ void worker_close(struct worker *w); /* @w may be NULL */
  * Frees the worker as worker_close() does, but without waiting. True: the worker is freed. False:
  * jobs still run, in a loop or in a system call that doesn't return. Then the worker, these jobs
  * and all that they read stay in memory, and the process ends by _exit(). From now on
- * worker_enter() refuses.
+ * worker_enter() returns false.
  */
 _must_use_ bool worker_abandon(struct worker *w);
 
