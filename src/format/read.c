@@ -126,7 +126,10 @@ static bool is_pprof(const struct read_input *in)
 	return false;
 }
 
-/* The formats that krait reads. The first format whose probe accepts a file reads it. */
+/*
+ * The formats that krait reads. The first format whose function .probe returns true for a file
+ * reads the file.
+ */
 static const struct read_format formats[] = {
 	{"html", is_two, read_two_as_one},
 	{"svg", is_svg, read_svg},

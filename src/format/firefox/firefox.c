@@ -28,7 +28,10 @@ struct threads {
 	unsigned digits; /* how many decimal places the values have if they aren't times */
 	const char *thread_comma, *comma;
 	uint64_t n; /* how many samples of the thread were written */
-	/* when the sample that was written last ended, but at least that sample's time */
+	/*
+	 * the later of two times: when the sample that was written last ended, and that sample's
+	 * own time
+	 */
 	int64_t at_ns;
 	int64_t period_ns; /* time between two samples of a running thread; 0: not known */
 };

@@ -51,8 +51,8 @@ struct reader {
 	uint64_t n_lines, n_two, n_bad, bad_at;
 	VEC(uint32_t) frames; /* locations of the present stack, root first */
 	/*
-	 * The texts of frames, by which each text is parsed only once, because texts occur many
-	 * times.
+	 * The texts of frames that were parsed already. The same text occurs many times, but is
+	 * parsed only once.
 	 */
 	struct intern texts;
 	VEC(uint32_t) locations; /* by id of a frame's text - 1: id of the location */

@@ -19,7 +19,7 @@
 
 struct slice {
 	int64_t start, end;
-	/* offset in the file at which the event that ends the slice is over */
+	/* offset in the file of the end of the event that ends the slice */
 	uint64_t at;
 	uint32_t thread, location;
 	uint32_t outer; /* node of the stack whose innermost frame is this slice */
