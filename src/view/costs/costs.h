@@ -226,7 +226,7 @@ struct lede {
 	int64_t apart_value;
 	/* if .own: the framework that runs most of the user's code; 0: there is none */
 	uint32_t around;
-	int64_t around_value; /* value of what the framework itself takes */
+	int64_t around_value; /* value of the samples that were taken in the framework itself */
 	/*
 	 * if .own, and the garbage collector takes more than the named function: the line of a
 	 * library that calls the collector; 0: there is none

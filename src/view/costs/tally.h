@@ -6,9 +6,10 @@
 #include "base/map.h"
 
 struct tally {
-	struct map of;	   /* from a key to its sum, as int64_t */
-	int64_t most;	   /* the largest sum */
-	uint32_t location; /* the location that was passed when the largest sum last grew */
+	struct map of; /* from a key to its sum, as int64_t */
+	int64_t most;  /* the largest sum */
+	/* the location that tally_add() was given when the largest sum last grew */
+	uint32_t location;
 };
 
 static inline void tally_init(struct tally *t)

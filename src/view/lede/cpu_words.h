@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sentence about a program that hardly ran, which shares of CPU time alone don't show. */
+/* The sentence that says that a program hardly ran. Shares of CPU time alone don't show that. */
 #ifndef VIEW_LEDE_CPU_WORDS_H
 #define VIEW_LEDE_CPU_WORDS_H
 

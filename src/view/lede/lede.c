@@ -5,7 +5,7 @@
 #include "view/lede/lede.h"
 #include "view/costs/tally.h"
 
-/* What a stack counts for: locations, each 0 if there is none. */
+/* What the first sentence of a report may name of one stack: locations, each 0 if there is none. */
 struct choice {
 	/*
 	 * the innermost frame of the user's code; if its function has no name of its own, the frame
@@ -283,7 +283,7 @@ static int find_function(struct finder *f, const struct profile_sum *sums, size_
 	return r;
 }
 
-/* Tells whether @a and @b are the same whole percentage of all. */
+/* Tells whether @a and @b are the same percentage of all, rounded to a whole number. */
 static bool is_close(const struct costs *c, int64_t a, int64_t b)
 {
 	return (int)(100.0 * a / c->all + 0.5) == (int)(100.0 * b / c->all + 0.5);

@@ -11,8 +11,8 @@
 #include "view/names/rank.h"
 
 /*
- * A function as it is shown. Its strings belong to the profile, to the names, or to the code that
- * made this struct.
+ * A function as it is shown. Its strings belong to the profile, to its struct render_names, or to
+ * the code that made this struct.
  */
 struct function {
 	/* texts about the function; .file: the shortened path; "": there is no such text */

@@ -62,8 +62,8 @@ bool waits_is_idle(const struct profile *p, uint32_t labels)
 #define KEY_RUNNING UINT32_MAX
 
 /*
- * Adds a time to the state with key @key. @at: from the key, with a bit for idle, to the index in
- * @ret.
+ * Adds a time to the state with key @key. @at: a map from the key, with a bit for idle, to the
+ * index in @ret.
  */
 static int add(struct map *at, waits_states *ret, uint32_t key, struct waits_state state)
 {

@@ -104,7 +104,7 @@ bool waits_others_run(const struct waits *w, uint32_t group);
 /* The words for a state. waits_word() returns NULL if the state isn't in the list. */
 struct waits_word {
 	const char *name;   /* the state's name: the value of the label `state` */
-	const char *phrase; /* "for the network"; with .is: "asleep" */
+	const char *phrase; /* words for the state: "for the network"; if .is is set: "asleep" */
 	bool is;	    /* .phrase says what the thread is ("asleep"), not what it waits for */
 	bool passive;	    /* the thread waits for a time, or for whatever event comes next */
 	bool others;	    /* the thread may wait for other threads or processes */
