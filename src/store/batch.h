@@ -33,7 +33,7 @@ enum batch_figure {
 	BATCH_SAMPLER_CPU, /* CPU time of the sampler in ns */
 	BATCH_WRITER_CPU,  /* CPU time of the writer in ns */
 	BATCH_SAMPLES,	   /* samples that were handed to the store */
-	BATCH_LOST,	   /* samples that were lost in the kernel programs */
+	BATCH_LOST,	   /* samples that were lost in krait's BPF programs */
 	/* samples that were dropped because the writer or the disk was too slow */
 	BATCH_DROPPED,
 	BATCH_HZ,	/* how often a second CPU time is sampled now */

@@ -377,8 +377,8 @@ static int get_figures(struct column_cursor *c, int64_t figures[BATCH_FIGURES])
 }
 
 /*
- * Tells whether the numbers of a frame's definitions in @table go on where those of @b end. A block
- * may also refer to fewer names than @b has.
+ * Tells whether the numbers of a frame's definitions in @table follow those of @b without a gap. A
+ * block may also refer to fewer names than @b has.
  */
 static bool follows(const struct decoder *d, enum batch_table table, uint32_t base)
 {

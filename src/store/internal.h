@@ -47,8 +47,8 @@ enum store_tier {
 			 (number)))
 
 /*
- * Returns the step of a tier in ms: 1, ten minutes, an hour or a day. Blocks of coarser tiers begin
- * and end at multiples of their step.
+ * Returns the step of a tier in ms: 1 ms, ten minutes, an hour or a day. Blocks of coarser tiers
+ * begin and end at multiples of their step.
  */
 static inline int64_t store_step_ms(enum store_tier tier)
 {

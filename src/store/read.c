@@ -402,8 +402,8 @@ static enum store_outline outline_for(const struct store *s, const struct store_
 }
 
 /*
- * Adds a comment to an outline (an answer from blocks of sums): what it leaves out, and when it
- * begins.
+ * Adds a comment to the profile of an outline (an answer from blocks of sums). The comment says
+ * what the outline leaves out, and when it begins.
  */
 static void say_outline(struct profile *p)
 {

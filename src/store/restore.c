@@ -151,7 +151,7 @@ static uint32_t make_function(struct restoring *x, uint32_t number)
 	return *id = profile_function(x->p, &f);
 }
 
-/* Leaves a location only its function or, if that isn't known, its address. */
+/* Removes lines, columns and inlining from a location; the address too, if it has a function. */
 static void outline(struct profile_location *l)
 {
 	l->outer = 0;
@@ -259,7 +259,7 @@ static uint32_t make_node(struct restoring *x, size_t at)
 	return made->id;
 }
 
-/* Makes the nodes that samples need, in preorder, so that the next node is near in memory. */
+/* Makes the nodes that samples need, in preorder: each node is near the last one in memory. */
 static int make_nodes(struct restoring *x)
 {
 	const struct batch_node *nodes = x->b->nodes.v;
@@ -395,7 +395,7 @@ static int add_up(struct restoring *x, const struct profile_sample *s)
 	return sums_add_near(x->q->into, &key, s->values);
 }
 
-/* Tells whether the query wants sample @at. Sets *to to its part in the window. */
+/* Tells whether the query wants sample @at. Sets *to to the sample's part in the query's window. */
 static bool cut_sample(struct restoring *x, size_t at, struct profile_sample *to)
 {
 	const struct batch_sample *s = &x->b->samples.v[at];
@@ -442,10 +442,7 @@ static bool is_taken(struct restoring *x, size_t at)
 	return cut_sample(x, at, &cut);
 }
 
-/*
- * Adds the samples to the profile. Samples that are sums over ten minutes or more are sorted by
- * node first, so that each node is near the one before it in memory.
- */
+/* Adds the samples. Sums are sorted by node first, so that each node is near the last in memory. */
 static int take_samples(struct restoring *x)
 {
 	const struct batch *b = x->b;

@@ -92,7 +92,9 @@ static int begin_epoch(struct answer *a, uint64_t epoch)
 	return restore_begin(&c->b, a->q, a->p, &a->restoring);
 }
 
-/* Adds the samples of one block to the answer. @stmt: at the block's row. */
+/*
+ * Adds the samples of one block to the answer. @stmt: a statement whose current row is the block's.
+ */
 static int add_block(struct answer *a, sqlite3_stmt *stmt)
 {
 	_cleanup_str_ struct str columns = {};

@@ -13,10 +13,10 @@
 #define NAMES_TABLES 4 /* BATCH_STRINGS to BATCH_LOCATIONS */
 
 struct names {
-	uint64_t epoch;	   /* 0: none has begun */
+	uint64_t epoch; /* 0: none has begun */
 	/* how many rows of names of this epoch (at most about a day) are in the database */
 	uint32_t sequence;
-	int64_t first_ms;  /* the time at which this epoch of names began */
+	int64_t first_ms; /* the time at which this epoch of names began */
 	struct intern of[NAMES_TABLES];
 	/* for each table: how many of its names are in the database */
 	uint32_t written[NAMES_TABLES];
