@@ -16,7 +16,8 @@ const char *mark_text(enum mark mark);
 void mark_add(struct str *s, enum mark mark, const char *what);
 
 /*
- * Tells whether the @n bytes at @s are the text of a mark. The reason within the text may be any.
+ * Tells whether the @n bytes at @s are the text of a mark. If the mark has a reason, the text may
+ * have any reason.
  */
 bool mark_is(const char *s, size_t n);
 

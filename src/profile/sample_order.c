@@ -22,8 +22,8 @@
 
 struct group {
 	/*
-	 * .number: the group's place in time, or 0 for samples without a time; .n: the number of
-	 * its samples
+	 * .number: which 10 s of time the group is, from 1, or 0 for samples without a time; .n:
+	 * the number of its samples
 	 */
 	uint64_t number, n;
 };

@@ -15,8 +15,8 @@
 enum profile_times { PROFILE_TIMES_10MS, PROFILE_TIMES_EXACT, PROFILE_TIMES_NONE };
 
 /*
- * Calls @fn for each sum of samples, in the order of files. Stops at the first return that isn't 0,
- * and returns it. -errno + message on failure.
+ * Calls @fn for each sum of samples, in the order in which files have them. Stops at the first
+ * return that isn't 0, and returns it. -errno + message on failure.
  */
 _must_use_ int profile_each_sum(struct profile *p, enum profile_times times,
 				int (*fn)(void *arg, const struct profile_sample *s), void *arg);
