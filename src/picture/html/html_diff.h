@@ -25,8 +25,12 @@ enum {
 
 /* What a page that compares two recordings needs beyond the profile. All pointers are borrowed. */
 struct html_diff {
-	const char *name[2];	   /* names of the two sides: files, or values of a label */
-	const char *verdict, *sum; /* sentences that tell the reader the result, and the sums */
+	const char *name[2]; /* names of the two sides: files, or values of a label */
+	/*
+	 * for the reader: .verdict: sentences that tell the result; .sum: sentences that tell the
+	 * sums
+	 */
+	const char *verdict, *sum;
 	/* the name of what .counts counts; NULL: .counts isn't set, or is wall time */
 	const char *per;
 	/*
