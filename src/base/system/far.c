@@ -19,7 +19,10 @@
 
 #define NAME "krait-far-"
 #define LINK "/memfd:"
-/* room for the beginning of a memory file's name: NAME and the secret, before the file's number */
+/*
+ * room for the beginning of a memory file's name: NAME and a secret, which the file's number
+ * follows
+ */
 #define NAME_BYTES  64
 #define BLOCK_BYTES ((uint64_t)4 << 10)
 #define RUN_BLOCKS  32 /* how many blocks of a file that a child holds open are fetched at once */

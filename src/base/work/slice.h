@@ -32,7 +32,8 @@ struct slice {
 	 * none
 	 */
 	struct slice *outer;
-	bool cut; /* set when something was left out because the slice was spent */
+	/* set when something was left out because the slice had too little work or memory left */
+	bool cut;
 };
 
 /*
