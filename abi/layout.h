@@ -51,7 +51,7 @@ enum py_walk {
 	X(LOG2_KEYS)	  /* 3.11+: PyDictKeysObject begins with its log2 sizes and its kind */    \
 	X(MANAGED_DICTS)  /* 3.11+: an instance's dict or values may lie before or behind it */    \
 	X(VALUES_BEFORE)  /* 3.11: before an object: pointers to its values and to its dict */     \
-	X(VALUES_TAGGED)  /* 3.12: before an object: pointer to its dict, or (bit 0) values */     \
+	X(VALUES_TAGGED)  /* 3.12: before an object: pointer to its dict or (bit 0 set) values */  \
 	X(VALUES_HEAD)	  /* 3.13+: the first 8 bytes of struct _dictvalues are its sizes */       \
 	X(SHIM_FRAMES)	  /* 3.12+: an evaluation loop that C calls has its own frame (a shim) */  \
 	X(INIT_CLEANUP)	  /* 3.12+: a code object of CPython itself runs a class's __init__ */     \
@@ -59,8 +59,8 @@ enum py_walk {
 	X(TRAMPOLINES)	  /* 3.12+: with -X perf functions run through copies of a stub */         \
 	X(COUNTER_SYMBOL) /* 3.12: symbol _Py_next_func_version counts code objects */             \
 	X(FREE_THREADED)  /* 3.13-3.15: krait also reads the free-threaded build */                \
-	X(HIDDEN_EXECUTORS) /* 3.14: the JIT registers its code nowhere (3.15's does); but its code
-			       leaves the caller's registers unchanged (3.13's doesn't) */
+	X(HIDDEN_EXECUTORS) /* 3.14: the JIT doesn't register its code (3.15's JIT does); this code
+			       leaves the caller's registers unchanged (3.13's code doesn't) */
 
 enum py_capability {
 #define X(name) PY_CAN_##name,
@@ -213,15 +213,19 @@ enum py_tss {
 	/* a TLS variable with musl: as PY_TSS_TLS_DTV, but a slot of the DTV has 8 bytes */
 	PY_TSS_TLS_DTV_MUSL,
 	/*
-	 * TLS descriptors (all of aarch64) and initial-exec: the loader fills the word at tls_got.
-	 * If that word, as s64, is below 1 << 31, it is the variable's offset from the thread
-	 * pointer. Else the word is the address of a pair {module, offset}, as in PY_TSS_TLS_DTV.
-	 * tls_offset is added in both cases.
+	 * a TLS variable that is reached through a TLS descriptor (in all shared objects of
+	 * aarch64) or as initial-exec: the loader fills the word at tls_got. If that word, as s64,
+	 * is below 1 << 31, it is the variable's offset from the thread pointer. Else the word is
+	 * the address of a pair {module, offset}, as in PY_TSS_TLS_DTV. tls_offset is added in both
+	 * cases.
 	 */
 	PY_TSS_TLS_WORD,
 };
 
-/* What proves that the thread with a PyThreadState holds the GIL; see bpf/python/gil.bpf.h. */
+/*
+ * What proves that the thread to which a PyThreadState belongs holds the GIL; see
+ * bpf/python/gil.bpf.h.
+ */
 enum py_gil {
 	PY_GIL_UNKNOWN = 0,
 	PY_GIL_CURRENT, /* <= 3.11: tstate_current points to the thread state */

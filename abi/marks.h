@@ -2,10 +2,11 @@
 /*
  * The words that krait shows for what it doesn't know of a stack. Each text is written in this
  * file, once: for each mark (a frame that stands for what isn't known), and for each way in which a
- * walk of Python frames or an unwinding of native frames ends. An entry has the name in the source,
- * the words that are shown, and one sentence that explains them. Stacks, the lines that a recording
- * prints at its end, the manual page and the readers of formats take the texts from this file
- * (src/profile/mark.h). tests/build/rules.sh fails if another source file has a copy of a text.
+ * walk of Python frames or an unwinding of native frames ends. An entry has its name in the source
+ * code, the words that are shown, and one sentence that explains these words. Stacks, the lines
+ * that a recording prints at its end, the manual page and the readers of formats take the texts
+ * from this file (src/profile/mark.h). tests/build/rules.sh fails if another source file has a copy
+ * of a text.
  */
 #ifndef ABI_MARKS_H
 #define ABI_MARKS_H
@@ -43,7 +44,7 @@
 
 /*
  * How a walk of Python frames ended: X(NAME, mark, words, sentence). The first outcome is success.
- * If the mark is INCOMPLETE, the words are the reason that it shows.
+ * If the mark is INCOMPLETE, the mark shows the words as its reason.
  */
 #define WALK_OUTCOMES(X)                                                                           \
 	X(OK, NO_STACK, "complete",                                                                \

@@ -26,7 +26,7 @@
 /* What a thread does with the GIL: X(NAME, value of the label `gil`); see bpf/python/gil.bpf.h. */
 #define GIL_STATES(X)                                                                              \
 	X(UNKNOWN, "unknown") /* krait doesn't know what the thread does with the GIL */           \
-	X(NONE, "none")	      /* the thread has no PyThreadState, or the process no GIL */         \
+	X(NONE, "none")	      /* the thread has no PyThreadState, or the process has no GIL */     \
 	X(RELEASED, "released")                                                                    \
 	X(WAITING, "waiting")                                                                      \
 	X(HELD, "held")                                                                            \
@@ -173,8 +173,8 @@ struct rec_wait {
 /*
  * The account of a thread that has ended, or that is alive when the recording ends. Its
  * sample.weight is 0. Its sample.ready_ns and .stolen_ns are final: no later record of the thread
- * follows. .switches_ns and .kernel_ns are two measurements of the same: how long the thread waited
- * between the first and the last of its task switches that krait saw.
+ * follows. .switches_ns and .kernel_ns measure the same time in two ways: how long the thread
+ * waited between the first and the last of its task switches that krait saw.
  */
 struct rec_account {
 	struct rec_sample sample; /* .type of this sample is REC_ACCOUNT; its .stack may be 0 */
@@ -297,8 +297,8 @@ enum absent_kind { ABSENT_THREAD, ABSENT_FRAME, ABSENT_CODE, ABSENT_NATIVE, ABSE
 
 /*
  * Memory of the process that a walk couldn't read: it is paged out, wasn't touched yet, or isn't
- * mapped. A kernel program can't bring a page in. User space reads the memory once, and later
- * samples find it.
+ * mapped. A kernel program can't bring a page in. User space reads the memory once. This brings the
+ * memory in, so that later samples can read it.
  */
 struct rec_absent {
 	__u8 type; /* REC_ABSENT */
@@ -416,8 +416,8 @@ struct proc_entry {
 	__u8 new;     /* != 0: the process began, or called exec, after sampling had begun */
 	__u8 reserved[5];
 	/*
-	 * != 0: .space is an ancestor's slot, and holds only if the mappings in that slot were read
-	 * before this time; 0: .space is the process's own slot
+	 * != 0: .space is an ancestor's slot, and is valid only if the mappings in that slot were
+	 * read before this time; 0: .space is the process's own slot
 	 */
 	__u64 space_before_ns;
 	struct py_where where;

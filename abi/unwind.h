@@ -52,7 +52,10 @@ struct unwind_rule {
 	 */
 	__s16 ra, fp, bx;
 };
-/* value of .ra, .fp and .bx: the register still has the caller's value (for .ra on aarch64: lr) */
+/*
+ * value of .ra, .fp and .bx: the register still has the caller's value (with .ra on aarch64,
+ * register lr has the return address)
+ */
 #define UNWIND_SAME 0x7fff
 #define UNWIND_LOST 0x7ffe /* value of .ra, .fp and .bx: the caller's value is lost */
 
@@ -71,8 +74,8 @@ struct unwind_rule {
 #define UNWIND_RA_IN_INDEX 4
 
 /*
- * A row holds for code from its key on, up to the key of the next row. A key is an offset of code:
- * the code's address in the file minus the table's base.
+ * A row is valid for code from the row's key on, up to the key of the next row. A key is an offset
+ * of code: the code's address in the file minus the table's base.
  */
 #define UNWIND_RULE_BITS 24
 #define UNWIND_RULE_MASK ((1u << UNWIND_RULE_BITS) - 1)
@@ -122,8 +125,8 @@ struct unwind_table {
 	__u32 depth;
 	__u32 used; /* the second in which a sample last used this table of rows */
 	/*
-	 * how many bytes of code, from offset 0 on, must be unchanged for the rows to hold; 0 = the
-	 * code can't change
+	 * how many bytes of code, from offset 0 on, must be unchanged for the rows to be valid; 0 =
+	 * the code can't change
 	 */
 	__u32 guarded;
 	__u64 check; /* check_bytes() over the first .guarded bytes of code */
@@ -143,7 +146,7 @@ struct space_mapping {
 	__u32 key;
 	__u32 reserved;
 };
-/* A mapping as user space holds it; .table and .key mean the same as in struct space_mapping. */
+/* A mapping as user space keeps it; .table and .key mean the same as in struct space_mapping. */
 struct unwind_mapping {
 	__u64 start, end;
 	__u32 table, key;

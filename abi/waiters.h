@@ -7,7 +7,7 @@
 
 /*
  * The key of a GIL. A process has at most GIL_SLOTS GILs in the map, so that no process can fill
- * it.
+ * the map.
  */
 struct gil_key {
 	__u32 tgid; /* tgid of the process, in the first PID namespace */
@@ -52,7 +52,7 @@ struct gil_now {
 };
 
 /*
- * Returns the number of waiters and the sum of their times that @word has, which was read before
+ * Returns the number of waiters and the sum of waiting times that @word has. @word was read before
  * @now_ns (CLOCK_MONOTONIC).
  */
 static inline __attribute__((always_inline)) struct gil_now gil_value(__u64 word, __u64 now_ns)

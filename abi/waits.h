@@ -44,7 +44,7 @@ struct wait_site {
 /*
  * If a wait lasts this long and its stack wasn't taken, user space reads the stack while the thread
  * still waits. So such a wait gets a record of its own (WAIT_LEFT). If the stack of such a long
- * wait was taken, its record stands for this one wait.
+ * wait was taken, its record stands for this one wait only.
  */
 #define WAIT_LONG_NS 1000000000
 #define SITE_GIL     0 /* the site of waits for the GIL; no other wait has this site */
@@ -130,7 +130,10 @@ struct wait_entry {
 	 * enum gil_away: whether the thread has held the GIL or waited for it since it left the CPU
 	 */
 	__u16 away;
-	/* != 0: nobody holds the GIL if the int `locked`, after .gil_holder, is 0 */
+	/*
+	 * != 0: if the int `locked`, which follows the word at .gil_holder, is 0, nobody holds the
+	 * GIL
+	 */
 	__u16 gil_locks;
 	/* tgid of the thread's process in the first PID namespace, if .gil is known */
 	__u32 host_tgid;
@@ -138,7 +141,7 @@ struct wait_entry {
 	__u32 gil_slot;
 	__u64 futex;   /* address that the thread waits for in a futex call; 0: none */
 	__u64 gone_ns; /* when the thread left the CPU, unless .away is 0 */
-	/* how long all threads had waited for the GIL in sum when its holder left the CPU */
+	/* how long all threads had waited for the GIL in sum when the GIL's holder left the CPU */
 	__u64 others_ns;
 	__u64 gil_ns; /* how much of the last wait, which is over, was for the GIL */
 	/*
