@@ -75,7 +75,7 @@ walk_inline bool process_ends(struct task_struct *task)
 
 /*
  * Returns the exit status of the process of @task, as wait_task_zombie() of kernel/exit.c computes
- * it. @task is in do_exit(). 0: the process ends well, or its other threads go on.
+ * it. @task is in do_exit(). 0: the process ends with status 0, or its other threads go on.
  */
 walk_inline __u32 exit_status_of(struct task_struct *task)
 {
@@ -129,8 +129,9 @@ walk_inline enum extent extent_of(struct walk *w, const struct proc_entry *p)
 
 /*
  * Returns the extent for a thread whose memory can't be used, and sets w->outcome as extent_of()
- * does. Either the thread is in do_exit() and may have no memory any more, or the memory is that of
- * its parent. If nothing is known of the process, no sample is recorded (EXTENT_NOTHING).
+ * does. Either the thread is in do_exit() and may have no memory any more, or its process still
+ * uses the memory of the parent process. If nothing is known of the process, no sample is recorded
+ * (EXTENT_NOTHING).
  */
 walk_inline enum extent extent_without_memory(struct walk *w, struct task_struct *task)
 {
@@ -176,7 +177,10 @@ walk_global int choose_extent(__u32 slot, __u32 exits, __u32 young)
 		count(BPF_CORE_READ(task, mm, start_code) ? COUNT_NO_ROOM : COUNT_EXEC);
 		return 0;
 	}
-	/* quickly, without extent_of(), because most processes of a machine aren't wanted */
+	/*
+	 * most processes of a machine aren't wanted, so this case is decided without extent_of(),
+	 * which takes longer
+	 */
 	if (state_of(p, &w->proc) == PROC_IGNORED) {
 		count(COUNT_IGNORED);
 		return 0;
@@ -312,8 +316,8 @@ walk_inline void send_sample(const struct moment *m, struct rec_sample *rec, con
 }
 
 /*
- * (Without the barrier clang merges the first members into the memset(), and clears the next 37
- * bytes one by one.)
+ * (Without the barrier clang merges the stores of the first members with the memset(), and clears
+ * the next 37 bytes one by one.)
  */
 walk_inline void begin_record(struct rec_sample *rec, __u8 source, __u64 weight)
 {
@@ -358,8 +362,8 @@ walk_inline bool capture_in(const struct moment *m, struct walk *w, struct rec_s
 	count(COUNT_SAMPLES);
 	/*
 	 * sent_epoch changes whenever everything is to be sent again. This call of in_epoch() makes
-	 * it part of the stack's id. send_code() reads it later, for each code object. So the
-	 * stack's epoch is never later than the epochs of its code objects.
+	 * sent_epoch a part of the stack's id. send_code() reads sent_epoch later, for each code
+	 * object. So the stack's epoch is never later than the epochs of its code objects.
 	 */
 	if (w->hash)
 		w->hash = in_epoch(w->hash);

@@ -28,8 +28,9 @@ __u64 wait_period_ns;
 __u64 wait_adjusted_ns, wait_spent_ns;
 /*
  * How far the budget is overdrawn by bursts: time spent beyond the budget while all stacks were
- * taken, minus time of the budget that wasn't used later. It may be overdrawn by at most the budget
- * of BURST_S seconds. So a short burst of waits, such as a program's start, is recorded whole.
+ * taken, minus time of the budget that wasn't used later. The budget may be overdrawn by at most
+ * the budget of BURST_S seconds. So a short burst of waits, such as a program's start, is recorded
+ * whole.
  */
 __u64 wait_burst_ns;
 #define BURST_S	  10

@@ -4,9 +4,9 @@
  * threads. The times for which the thread waits or is ready to run count for the old image before
  * execve(), and for the new image after it. The old image's GILs are forgotten.
  *
- * All other threads of the process have ended by then. If the thread that calls execve() isn't the
- * first thread of its process, it gets the first thread's number in the middle of execve(), and a
- * new thread may get the number that it had before.
+ * By the time the new image begins, all other threads of the process have ended. If the thread that
+ * calls execve() isn't the first thread of its process, it gets the first thread's number in the
+ * middle of execve(), and a new thread may get the number that it had before.
  */
 #ifndef BPF_EVENTS_EXEC_H
 #define BPF_EVENTS_EXEC_H

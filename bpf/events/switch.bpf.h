@@ -72,7 +72,8 @@ walk_apart int begin_wait(struct wait_entry *e, __u32 state)
 
 /*
  * Keeps in @e the stack that was taken of the current thread, and what the thread begins to wait
- * for. Until this call, @e has the stack of an earlier wait, which is sent with the times of @e.
+ * for. Until this call, @e has the stack of an earlier wait, and the times of later waits whose
+ * stacks weren't taken are sent with that stack.
  */
 walk_apart int keep_stack(struct wait_entry *e, __u32 state)
 {
@@ -315,9 +316,9 @@ walk_global int add_thread(__u32 tid, __u64 start_ns, __u32 exec_id, __u32 waits
 
 /*
  * Called if thread @tid, the current one, begins a wait whose stack couldn't be taken. The wait's
- * time goes to the thread's next stack, or to its last one. If the process isn't recorded, deletes
- * the thread's entry and returns 1. If the process was recorded until now, sends what the entry has
- * before deleting it.
+ * time is sent with the next stack that is taken of the thread or, if there is none, with the last
+ * stack that was taken. If the process isn't recorded, deletes the thread's entry and returns 1. If
+ * the process was recorded until now, sends what the entry has before deleting it.
  */
 walk_global int lose_stack(__u32 tid)
 {
@@ -357,7 +358,7 @@ walk_inline bool take_wait(__u64 *ctx, struct wait_entry *e, __u32 state, __u64 
 /*
  * Called when thread @next gets the CPU. If the thread has waited, the wait is over. A wait from
  * before the recording was read by user space, with the thread's count of switches. Such a wait
- * doesn't count if the thread has run since.
+ * doesn't count if the thread has run since user space read it.
  */
 walk_inline void comes_back(struct task_struct *next, __u64 now)
 {
@@ -465,9 +466,9 @@ walk_inline void leaves(__u64 *ctx, struct task_struct *prev, __u32 state, __u64
 
 /*
  * The kernel's __schedule() passes: bool preempt, prev, next, and from 5.18 on prev's state. The
- * state is read from the task instead. In this tracepoint it is 0 for a task that stays ready to
- * run, even if the task wanted to wait and a signal kept it from waiting. It may be another value
- * for a task that is preempted just before it waits.
+ * state of prev is read from the task instead. While this tracepoint runs, the state in a task that
+ * stays ready to run is 0, even if the task wanted to wait and a signal kept it from waiting. But
+ * if a task is preempted just before it waits, its state may be another value.
  */
 SEC("tp_btf/sched_switch")
 int on_switch(__u64 *ctx)

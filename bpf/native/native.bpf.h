@@ -9,9 +9,10 @@
 #define STACK_BLOCK  4096
 
 /*
- * Remembers the unwind row of the code at .pc. The row holds as long as the version of the mappings
- * is .version. (Rules never change.) Once a second, when the epoch changes, the row is looked up
- * again, because only looking it up marks its table as used.
+ * Remembers the unwind row of the code at .pc. The row is valid as long as the version of the
+ * mappings is .version. (Rules never change.) Once a second, when .epoch (a time in seconds) is no
+ * longer the present one, the row is looked up again, because only looking it up marks its table as
+ * used.
  */
 struct native_memo {
 	__u64 pc;
@@ -31,7 +32,7 @@ struct native {
 	 */
 	__u64 loop;
 	__u64 found_pc;		      /* native_lookup() looks up the row of this address */
-	__u64 block_start, block_len; /* which part of the C stack block[] holds */
+	__u64 block_start, block_len; /* which part of the C stack is in block[] */
 	struct unwind_space space; /* mappings of this process as they were when the sample began */
 	struct native_memo memos[NATIVE_MEMOS];
 	/*

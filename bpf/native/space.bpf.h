@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Adds a thread's native and kernel frames to its stack. Native frames are unwound with the
- * mappings that user space has read, if these still hold (events/unmap.bpf.h).
+ * mappings that user space has read, if these are still valid (events/unmap.bpf.h).
  */
 #ifndef BPF_NATIVE_SPACE_H
 #define BPF_NATIVE_SPACE_H

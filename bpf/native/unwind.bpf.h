@@ -74,8 +74,8 @@ walk_inline __u64 stack_u64(struct native *n, __u64 addr)
  * Does leaf[] have the value of @reg in this frame? In the innermost frame, leaf[] has the values
  * of all registers. In the innermost frame's caller, leaf[] is taken to have the values of the
  * registers that a call may change. The caller's rule needs such a register only if the innermost
- * function doesn't change it, such as assembly (OpenSSL's aesni_gcm_encrypt() and rax). gdb assumes
- * the same.
+ * function doesn't change that register. Assembly may have such functions: OpenSSL's
+ * aesni_gcm_encrypt() doesn't change rax. gdb assumes the same.
  */
 walk_inline bool is_in_leaf(const struct native *n, __u8 reg)
 {

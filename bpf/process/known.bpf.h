@@ -20,8 +20,8 @@ __u32 threads_met[THREADS_MET];
 
 /*
  * Process images that aren't recorded, by the low bits of their number. An entry has two words:
- * since_epoch() and image_id(). An entry holds as long as strangers_epoch is the same. That number
- * changes whenever a process that wasn't wanted may have become wanted.
+ * since_epoch() and image_id(). An entry is valid as long as strangers_epoch stays the same. That
+ * number changes whenever a process that wasn't wanted may have become wanted.
  */
 __u64 strangers[STRANGERS][2];
 __u32 strangers_epoch;
@@ -31,7 +31,10 @@ walk_inline void count_met(__u32 tid, __s32 n)
 	__sync_fetch_and_add(&threads_met[bounded(tid, THREADS_MET)], n);
 }
 
-/* Can thread @tid have an entry in map `waits`? If the answer is no, it certainly has none. */
+/*
+ * Can thread @tid have an entry in map `waits`? If the answer is no, the thread certainly has no
+ * entry.
+ */
 walk_inline bool may_be_met(__u32 tid)
 {
 	return threads_met[bounded(tid, THREADS_MET)];
@@ -80,7 +83,7 @@ walk_inline bool is_stranger(const struct task_struct *task)
 }
 
 /*
- * Notes that process image @key isn't recorded, whose number is @tgid in the first PID namespace.
+ * Notes that process image @key, with number @tgid in the first PID namespace, isn't recorded.
  * @epoch: the value of strangers_epoch before the caller found out that the image isn't recorded.
  * (If two CPUs write to one entry at the same time, the mixed entry matches no third process,
  * because no two processes begin at the same time.)

@@ -25,7 +25,7 @@ walk_inline __u64 group_of(struct cgrp_cset_link *link)
 
 /*
  * Reads the control groups of @task. Nothing is locked. If the task changes its groups at the same
- * time, the groups that are read may be no task's.
+ * time, the groups that are read may be a mix that no task has.
  */
 walk_inline void read_groups(struct task_struct *task, struct proc_place *place)
 {

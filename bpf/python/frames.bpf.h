@@ -304,9 +304,10 @@ walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 /*
  * On 3.9, if an exception is thrown into a generator that waits in a `yield from`, the generator's
  * frame becomes the thread's current one, and nothing shows who threw the exception
- * (Objects/genobject.c, _gen_throw). The walk then ends at that generator with frames further in,
- * and f_executing of its frame is 0. If that generator is the walk's only frame, this proves
- * nothing: f_executing of the innermost frame is also 0 while the frame is entered or left.
+ * (Objects/genobject.c, _gen_throw). The walk then passes frames further in and ends at that
+ * generator, and f_executing of the generator's frame is 0. If that generator is the walk's only
+ * frame, this proves nothing: f_executing of the innermost frame is also 0 while the frame is
+ * entered or left.
  */
 walk_inline int outcome_of_end(struct walk *w)
 {

@@ -56,7 +56,7 @@ walk_inline bool read_shared(struct walk *w, __u32 kind, __u64 start)
 
 	if (!second && *shared != start)
 		return false;
-	/* the entry is given up, because a failed read leaves zeros in w->block */
+	/* what w->block has of this kind is given up, because a failed read leaves zeros in it */
 	leave_near(w, kind);
 	if (read_user(&w->block[kind * NEAR_BYTES], NEAR_BYTES, start))
 		return false;
@@ -108,7 +108,7 @@ walk_global int read_near(__u32 slot, __u32 kind, __u64 addr, __u64 n, __u64 mos
 	}
 	if (read_lone(w, lone, addr, most))
 		return (int)lone;
-	/* the mapping may end @n bytes after @addr */
+	/* @most bytes can't be read if the mapping ends after the @n bytes that are needed */
 	return most > n && read_lone(w, lone, addr, n) ? (int)lone : -1;
 }
 

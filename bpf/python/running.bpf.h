@@ -37,9 +37,9 @@ walk_inline struct shim_memo *shim_of(struct walk *w)
 }
 
 /*
- * Is @offset the distance from a loop's _PyCFrame to its own frame? All loops of a build have the
- * same distance, which this function learns. A frame that was left over can't displace a distance
- * that was found more often.
+ * Is @offset the distance from a loop's _PyCFrame to the loop's own frame (its shim)? All loops of
+ * a build have the same distance, which this function learns. A frame that was left over can't
+ * displace a distance that was found more often.
  */
 walk_inline bool is_shim_offset(struct walk *w, __u64 offset)
 {
