@@ -85,8 +85,8 @@ void py_code_free(struct py_code *code);
 size_t py_code_bytes(const struct py_code *code);
 
 /*
- * Makes a code object from @rec, a record with the same content as that of @like. It shares the
- * texts of @like, and adds one to @like's .users. NULL: out of memory.
+ * Makes a code object from @rec, a record with the same content as that of @like. The new code
+ * object shares the texts of @like. Adds one to @like's .users. NULL: out of memory.
  */
 struct py_code *py_code_like(struct py_code *like, const struct rec_code *rec);
 /*
@@ -160,8 +160,8 @@ _must_use_ bool py_code_take_module(struct py_code *code, const struct rec_code 
  * Finds the modules of up to PY_BODIES code objects. For a module's body it sets .module, if the
  * module's dict has a name and the same file as the code object. For code without a file it sets
  * .made_in, if the dict has a file, and a name that fits that file. For a notebook's cell it sets
- * .file to "/tmp/ipykernel_7/In [3]". Reads the live process @pid. 0, also where nothing is
- * certain; -ENOMEM, -ESRCH, ...
+ * .file to a name such as "/tmp/ipykernel_7/In [3]" (cell 3). Reads the live process @pid. 0, also
+ * where nothing is certain; -ENOMEM, -ESRCH, ...
  */
 _must_use_ int py_code_find_modules(const struct py_body *bodies, size_t n, pid_t pid,
 				    const struct py_layout *layout);

@@ -227,8 +227,9 @@ static bool find_in_mro(struct search *s, uint64_t type)
 }
 
 /*
- * Searches for the class by the first argument @self_obj. It may be an instance. It may also be a
- * class (cls), whose metaclass has methods too.
+ * Searches for the class by the first argument @self_obj. @self_obj may be an instance of the
+ * class. Or it is a class itself (cls): then the method may belong to this class or to its
+ * metaclass.
  */
 static bool find(struct search *s, uint64_t self_obj, uint64_t type)
 {

@@ -70,9 +70,9 @@ static bool is_name_of(const char *file, const char *name)
 
 /*
  * Checks that the module's name @name fits the code's file. The name needn't fit if the code object
- * still exists. Only since 3.12 an equal check (abi/check.h) proves that it does: in older
- * versions, if the same file is imported under another name, the second module's body has an equal
- * check, and may have the same address.
+ * still exists. Only since 3.12 an equal check (abi/check.h) proves that the code object still
+ * exists: in older versions, if the same file is imported under another name, the second module's
+ * body has an equal check, and may have the same address.
  */
 static int check_name(const struct py_code *code, struct heap *h, const char *name)
 {
@@ -199,8 +199,8 @@ bool py_code_is_settled(const struct py_code *code)
 }
 
 /*
- * Sets .file of a notebook's cell to "/tmp/ipykernel_7/In [3]". The folder tells apart cells with
- * the same number in two notebooks.
+ * Sets .file of a notebook's cell to a name such as "/tmp/ipykernel_7/In [3]" (cell 3). The folder
+ * tells apart cells with the same number in two notebooks.
  */
 static int set_cell(struct py_code *code, uint64_t number)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds a variable that has no symbol by decoding the machine code of an exported function that
- * returns it. CPython exports such functions, which krait calls accessors: PyInterpreterState_Head
- * (interp_head) and PyGILState_GetThisThreadState (the key of the thread's state; since 3.15 a
- * thread-local variable). Such a function has a dozen instructions, in one of a few forms. A
- * function of any other form gives ACCESS_NONE.
+ * Finds a variable for which there is no symbol: decodes the machine code of an exported function
+ * that returns the variable. CPython exports such functions, which krait calls accessors:
+ * PyInterpreterState_Head (interp_head) and PyGILState_GetThisThreadState (the key of the thread's
+ * state; since 3.15 a thread-local variable). Such a function has a dozen instructions, in one of a
+ * few forms. A function of any other form gives ACCESS_NONE.
  */
 #ifndef PYTHON_FIND_ACCESSOR_H
 #define PYTHON_FIND_ACCESSOR_H

@@ -71,8 +71,8 @@ struct value value_plus(struct value v, int64_t disp);
 struct value value_add(struct value a, struct value b);
 
 /*
- * Returns the result of a load of 8 (@wide) or 4 bytes from @mem. The load may be what ends the
- * decoding.
+ * Returns the result of a load of 8 (@wide) or 4 bytes from @mem. If this load gives what the
+ * accessor returns, the decoding ends.
  */
 struct value decoder_load(struct decoder *d, struct value mem, bool wide);
 

@@ -19,7 +19,7 @@
 	X(interp_head)		       /* <= 3.6, local: the list of interpreters */               \
 	X(autoTLSkey)		       /* <= 3.6, local: the key that leads to thread states */	   \
 	X(interpreter_lock)	       /* 2.7, local: the lock that is the GIL */                  \
-	X(gil_locked)		       /* 3.6, local; a variable of the GIL, as the next 5 */      \
+	X(gil_locked)		       /* 3.6, local; variables of the GIL: this and 5 more */     \
 	X(gil_last_holder)                                                                         \
 	X(gil_cond)                                                                                \
 	X(gil_mutex)                                                                               \
@@ -35,7 +35,7 @@
 	X(Ci_cinderx_initialized)      /* Cinder 3.10 and 3.12 */                                  \
 	X(_PyEval_ShadowByteCodeEnabled) /* Cinder 3.8 and 3.10 */                                 \
 	X(_Py_RecursionLimitLowerWaterMark_Precomputed) /* Pyston 2 */                             \
-	X(graal_create_isolate)	       /* each library that GraalVM's native-image makes has it */
+	X(graal_create_isolate)	       /* in each library that GraalVM's native-image makes */
 /* clang-format on */
 
 enum image_symbol {
@@ -91,7 +91,10 @@ unsigned image_version_after(const char *name, const char *prefix);
  */
 void image_roots(struct image_ctx *c);
 
-/* Fills the fields of image->where about the GIL. All other fields of it must have been filled. */
+/*
+ * Fills the fields of image->where about the GIL. The other fields of image->where must have been
+ * filled before.
+ */
 void image_gil(struct image_ctx *c);
 
 /* For 3.12: sets image->where.codes_made, the address of the variable that counts code objects. */

@@ -51,7 +51,8 @@ static bool spend(struct heap *h, size_t cost)
 }
 
 /*
- * how much of the budget reading a page costs, in bytes: little more than reading a few bytes costs
+ * how many bytes of the budget reading a whole page takes: fewer than the page has, because reading
+ * a page takes little more time than reading a few bytes
  */
 #define PAGE_COST  512
 #define SMALL_READ 1024

@@ -156,8 +156,8 @@ struct question {
 struct packed {
 	uint64_t ident, native;
 	/*
-	 * how many bytes the thread's name takes, which follows this struct, with its NUL and
-	 * padding
+	 * how many bytes the thread's name takes, with its NUL and padding; the name follows this
+	 * struct
 	 */
 	size_t n;
 };

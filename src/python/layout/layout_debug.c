@@ -375,10 +375,10 @@ static void fill(const struct order *order, const uint64_t *m, struct py_layout 
 }
 
 /*
- * Finds the thread state's field that says whether it holds the GIL. 3.13: a bit of _status; 3.14:
- * the int after _status; later: the member holds_gil. Only take_gil() and drop_gil() write it. If
- * there is no such member, or the GIL's layout isn't that of bpf/python/gil.bpf.h, krait doesn't
- * report the GIL.
+ * Finds the thread state's field that says whether the thread holds the GIL. 3.13: a bit of
+ * _status; 3.14: the int after _status; later: the member holds_gil. Only take_gil() and drop_gil()
+ * write it. If there is no such member, or the GIL's layout isn't that of bpf/python/gil.bpf.h,
+ * krait doesn't report the GIL.
  */
 static void derive_gil(const struct order *order, const uint64_t *m, struct py_layout *ret)
 {
