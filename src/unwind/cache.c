@@ -19,7 +19,7 @@
 #include "unwind/cache_file.h"
 
 #define SUFFIX	    ".rows"
-#define TMP_SECONDS 3600 /* an older temporary file was left behind by a krait that was killed */
+#define TMP_SECONDS 3600 /* a temporary file older than this was left by a krait that was killed */
 #define NAME_BYTES  (2 * ELF_BUILD_ID_MAX + 64)
 /* build ids with fewer bytes don't tell files apart, so their rows aren't cached */
 #define LEAST_ID 8

@@ -6,10 +6,10 @@
  * rows/rows.h describes. A cache file that fails a check isn't used.
  *
  * The build id and the size of an ELF file only serve to find its rows. They prove nothing, because
- * anybody may make a file with the same build id and size. Rows hold for the bytes that they were
- * made from (docs/decisions/0016-rows-on-disk.md). If only root and the cache's user can change a
- * file, the time of the file's last change proves that it still has these bytes. Else a hash of all
- * bytes that were read proves that.
+ * anybody may make a file with the same build id and size. Rows are valid for the bytes that they
+ * were made from (docs/decisions/0016-rows-on-disk.md). If only root and the cache's user can
+ * change a file, the time of the file's last change proves that it still has these bytes. Else a
+ * hash of all bytes that were read proves that.
  */
 #ifndef UNWIND_CACHE_H
 #define UNWIND_CACHE_H

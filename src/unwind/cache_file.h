@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads and writes files of cached rows, which have a header, rows, rules, functions. Only the same
- * build of krait reads it.
+ * Reads and writes files of cached rows, which have a header, rows, rules, functions. Only the
+ * build of krait that wrote such a file reads it.
  */
 #ifndef UNWIND_CACHE_FILE_H
 #define UNWIND_CACHE_FILE_H

@@ -108,7 +108,7 @@ struct cfi_section {
 	/* address of .eh_frame, because pointers in it may be relative to their own addresses */
 	uint64_t vaddr;
 	bool debug;  /* the section is .debug_frame, whose entries have another form */
-	bool to_end; /* the section ends with a terminator; .n is only a bound */
+	bool to_end; /* the section ends at a terminator, within its first .n bytes */
 	/* memory with .bytes that has to be freed; NULL: .bytes belongs to the elf_file */
 	uint8_t *owned;
 	const struct cfi_arch *arch;
@@ -179,8 +179,8 @@ void cfi_run_init(struct cfi_run *r, const struct cfi_section *section, const st
 		  const struct cfi_fde *fde);
 
 /*
- * Goes on to the next row. .st then holds in [.from, .to), which isn't empty and lies in the
- * function. False: the function has no more rows.
+ * Goes on to the next row. .st is then the state at the addresses [.from, .to), a range that isn't
+ * empty and lies in the function. False: the function has no more rows.
  */
 bool cfi_next_row(struct cfi_run *r);
 

@@ -226,7 +226,7 @@ static void step_other(struct cfi_run *r, uint8_t op)
 		return cfa_expression(r);
 	case CFA_EXPRESSION:
 		return set_expression(r);
-	case CFA_GNU_ARGS_SIZE: /* this instruction only matters to exceptions */
+	case CFA_GNU_ARGS_SIZE: /* only throwing an exception needs this instruction */
 		cfi_uleb(&r->in);
 		return;
 	case CFA_AARCH64_NEGATE_RA_STATE:

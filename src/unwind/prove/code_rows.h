@@ -45,8 +45,8 @@ _must_use_ int code_rows_add_memory(const struct code_memory *code, size_t n,
 
 /*
  * Makes the rows of the function that begins where @code does. That a function begins there is only
- * a guess (docs/decisions/0011). The rows hold only as long as all bytes of the function stay the
- * same (.guarded). If nothing can be proven, there are no rows. @rows: all zero at first. 0 or
+ * a guess (docs/decisions/0011). The rows are valid only as long as all bytes of the function stay
+ * the same (.guarded). If nothing can be proven, there are no rows. @rows: all zero at first. 0 or
  * -ENOMEM.
  */
 _must_use_ int code_rows_guess(const struct code_memory *code, struct unwind_rows *rows);

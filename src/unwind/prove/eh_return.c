@@ -92,8 +92,8 @@ static void step(struct look *l, uint32_t at, const struct x86_insn *insn)
 		l->body = l->st;
 	if (insn->kind == X86_RET || insn->kind == X86_JUMP || insn->kind == X86_TRAP)
 		/*
-		 * only a jump from the function's body leads to the next instruction, so the state
-		 * of the body holds there
+		 * only a jump from earlier code leads to the next instruction, so what was known at
+		 * the last call or branch (.body) is known there
 		 */
 		l->st = l->body;
 	else if (code_state_step(&l->st, insn, at))

@@ -54,8 +54,8 @@ static int add_file(struct joined *j, const struct unwind_rows *file)
 
 /*
  * Adds an entry of one byte at the beginning of each range of code. In a stack, code that has no
- * entry gets its name by the end of the entry before it. With the entries that this function adds,
- * that end lies in the same range as the code.
+ * entry is named by the address where the entry before it ends. With the entries that this function
+ * adds, that address lies in the same range as the code.
  */
 static int add_beginnings(struct joined *j)
 {

@@ -43,8 +43,8 @@ struct unwind_rows {
 	/* functions that have call frame information, in ascending order, not overlapping */
 	VEC(struct unwind_fde) fdes;
 	/*
-	 * The rows hold as long as the first .guarded bytes of the code at .base have this check
-	 * (check_bytes() of abi/check.h). If .guarded is 0, they always hold.
+	 * The rows are valid as long as the first .guarded bytes of the code at .base have this
+	 * check (check_bytes() of abi/check.h). If .guarded is 0, the rows are always valid.
 	 */
 	uint32_t guarded;
 	uint64_t check;

@@ -407,8 +407,8 @@ bool code_state_holds(const struct code_state *st, uint8_t reg, int16_t slot)
 	if (slot == UNWIND_LOST || saved(st, reg) == UNWIND_LOST)
 		return true;
 	/*
-	 * The function may have saved the register by an instruction that krait doesn't interpret
-	 * (sanitizers' `lock or $0,(%rsp)`), and hasn't changed it yet.
+	 * The register still has the caller's value, and the function may have saved that value by
+	 * an instruction that krait doesn't interpret (sanitizers' `lock or $0,(%rsp)`).
 	 */
 	if (slot != UNWIND_SAME && code_state_has_entry(st, reg))
 		return true;
