@@ -21,8 +21,8 @@
 #define PADDING_MAX 64
 
 /*
- * A symbol of the kernel. If it isn't code, it is kept only because the function before it ends at
- * its address.
+ * A symbol of the kernel. A symbol that isn't code is kept only because the function before it ends
+ * there.
  */
 struct kernel_symbol {
 	uint64_t start;

@@ -32,7 +32,7 @@
 struct search {
 	struct elf_file *f;
 	uint8_t id[ELF_BUILD_ID_MAX];
-	size_t id_n; /* bytes of the build id; 0: the file has none */
+	size_t id_n; /* number of bytes of the build id; 0: the file has none */
 	/* the file name that .gnu_debuglink has; "": the file has no .gnu_debuglink */
 	char link[NAME_MAX + 1];
 	uint32_t link_crc;

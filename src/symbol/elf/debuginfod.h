@@ -12,8 +12,9 @@
  *
  * All fetches of a process share DEBUGINFOD_SECONDS. After these seconds, or after the first
  * time-out of a server (DEBUGINFOD_TIMEOUT, 90 s), nothing more is fetched: -ETIME. A fetch may
- * take all that time, so only a worker's job should call this function. The fetch is given up when
- * nobody waits for the job any more (worker_cancelled()). Threads may fetch at the same time.
+ * take all that time, so only a job in a worker thread should call this function. The fetch is
+ * given up when nobody waits for the job any more (worker_cancelled()). Threads may fetch at the
+ * same time.
  */
 #define DEBUGINFOD_SECONDS 10
 _must_use_ int debuginfod_fetch(const uint8_t *id, size_t n);

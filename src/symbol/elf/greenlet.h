@@ -13,8 +13,9 @@
 /*
  * Is the function g_initialstub(), the outermost function of a greenlet's C stack? C stack memory
  * further out is used by other greenlets, and isn't restored when the greenlet runs again
- * (TGreenlet.cpp, StackState: stack_stop is a local variable of its caller). The greenlet that
- * starts another greenlet also runs g_initialstub(), until it has switched.
+ * (TGreenlet.cpp, StackState: stack_stop is the address of a local variable in the caller of
+ * g_initialstub()). The greenlet that starts another greenlet also runs g_initialstub(), until it
+ * has switched.
  */
 bool greenlet_is_start(const char *path, const char *name);
 

@@ -6,7 +6,7 @@
 #include "base/work/slice.h"
 
 #define NONE UINT32_MAX
-/* how many symbols that enclose an address a search goes through; code isn't nested deeper */
+/* how many symbols, each nested in the next, a search goes through; code isn't nested deeper */
 #define NESTING_LOOK 64
 
 void symbol_table_fini(struct symbol_table *t)

@@ -52,8 +52,8 @@ void symbol_table_fini(struct symbol_table *t);
 
 /*
  * Adds a symbol. @name must stay valid until symbol_table_sort(). A symbol with an empty name is
- * left out. The name's length is measured when it is added, within a limit, so that a comparison of
- * two names never reads more than some hundred bytes. 0 or -ENOMEM.
+ * left out. The name's length is measured when the symbol is added, within a limit, so that a
+ * comparison of two names never reads more than some hundred bytes. 0 or -ENOMEM.
  */
 _must_use_ int symbol_table_add(struct symbol_table *t, const char *name, uint64_t start,
 				uint64_t size, uint8_t rank);

@@ -3,7 +3,8 @@
  * Finds names and unwind rows of code that a process made at run time and registered for gdb, as
  * LLVM does. The symbol __jit_debug_descriptor leads to a list of ELF files in the process's memory
  * (gdb's manual, "JIT Interface"). The process keeps running while the list is read, and may be
- * hostile. So everything is bounded, and krait reads twice the memory that says where the code is.
+ * hostile. So everything is bounded, and krait reads a second time the memory that says where the
+ * code is.
  */
 #ifndef SYMBOL_MADECODE_GDB_JIT_H
 #define SYMBOL_MADECODE_GDB_JIT_H

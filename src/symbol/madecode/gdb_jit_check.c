@@ -230,8 +230,8 @@ static bool find_listed(struct reader *rd, uint64_t descriptor, struct entry *no
 }
 
 /*
- * Forgets the files that aren't @listed. If another file's section has the same addresses as a
- * section of these, that other section becomes doubtful. 0 or -errno.
+ * Forgets the files that aren't @listed. If a section of another file has the same addresses as a
+ * section of these, neither section is used (find_shared()). 0 or -errno.
  */
 static int keep_listed(struct reader *rd, const bool *listed)
 {

@@ -2,8 +2,8 @@
 /*
  * Reads symbols of numba (numba/core/itanium_mangler.py, 0.55 to 0.68), which have the form of C++
  * symbols. Modules of Python become namespaces, and the number of the compilation becomes an ABI
- * tag, "v7": _ZN3app1fB2v7B38c8tJTIeFIjxB2...E5ArrayIdLi1E1C. A prefix that ends in a dot says what
- * the function was compiled for ("cfunc.", "__gufunc__.").
+ * tag, "v7". A symbol of f in module app: _ZN3app1fB2v7B38c8tJTIeFIjxB2...E5ArrayIdLi1E1C. A prefix
+ * that ends in a dot says what the function was compiled for ("cfunc.", "__gufunc__.").
  */
 #include "symbol/madecode/numba_name.h"
 
