@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Notes what was read of an ELF file: the ranges of bytes, in order, and a hash over the bytes.
- * Code that caches results of a file stores ranges and hash with the results. Then the results hold
- * for every file that has the same bytes in these ranges. The hash is computed from the bytes that
- * were used, not from a second read, because the file's owner may change the file in between.
+ * Code that caches results of a file stores ranges and hash with the results. Then the results are
+ * valid for every file that has the same bytes in these ranges. The hash is computed from the bytes
+ * that were used, not from a second read, because the file's owner may change the file in between.
  */
 #ifndef ELF_ELF_READS_H
 #define ELF_ELF_READS_H
