@@ -18,8 +18,8 @@
  */
 struct task_polled {
 	/*
-	 * the thread's rec_task.switches when user space read .fd; if the thread has run again, it
-	 * has another number and .fd means nothing
+	 * the thread's rec_task.switches when user space read .fd; if the thread has run again, its
+	 * rec_task.switches is another number, and .fd means nothing
 	 */
 	__u64 switches;
 	__s32 fd;
