@@ -2,7 +2,7 @@
 /*
  * Reports memory that a walk couldn't read. User space gets the record at once and brings the
  * memory in, so that the next samples are complete. The number of records per process is limited,
- * because its memory may be paged out again and again.
+ * because the process's memory may be paged out again and again.
  */
 #ifndef BPF_ABSENT_H
 #define BPF_ABSENT_H

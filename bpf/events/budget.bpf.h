@@ -10,8 +10,8 @@
 #include "process/waiting.bpf.h"
 
 /*
- * How much of one CPU's time taking stacks of waits may cost, in millionths. User space sets it,
- * and changes it while it records.
+ * How much of one CPU's time taking stacks of waits may cost, in millionths. User space sets this
+ * limit, and changes it during the recording.
  */
 __u32 wait_budget_ppm = 10000;
 

@@ -6,7 +6,7 @@
  *
  * By the time the new image begins, all other threads of the process have ended. If the thread that
  * calls execve() isn't the first thread of its process, it gets the first thread's number in the
- * middle of execve(), and a new thread may get the number that it had before.
+ * middle of execve(), and a new thread may get the number that the calling thread had before.
  */
 #ifndef BPF_EVENTS_EXEC_H
 #define BPF_EVENTS_EXEC_H

@@ -2,8 +2,8 @@
 /*
  * Counts what a process unmaps. perf's own records report new mappings, but late. No record says
  * that a mapping is gone, and another file may be mapped at its address a moment later. So the
- * programs in this file count each unmapping when it happens. From then on nothing is unwound in
- * this process until user space has read its mappings again.
+ * programs in this file count each unmapping when it happens. From then on no native stack of this
+ * process is unwound until user space has read the process's mappings again.
  */
 #ifndef BPF_EVENTS_UNMAP_H
 #define BPF_EVENTS_UNMAP_H

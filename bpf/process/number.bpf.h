@@ -6,8 +6,8 @@
 #include "state.bpf.h"
 
 /*
- * the most levels of PID namespaces: that of the host, and MAX_PID_NS_LEVEL (32) of the kernel
- * below it
+ * the most levels of PID namespaces: that of the host, and below it as many as the kernel allows
+ * (MAX_PID_NS_LEVEL, 32)
  */
 #define MAX_PIDNS_LEVEL 33
 

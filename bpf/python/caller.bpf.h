@@ -140,7 +140,7 @@ walk_inline bool find_below(struct walk *w, __u64 chunk, __u64 end)
 
 /*
  * Looks at frame w->caller, which runs w->caller_code, is innermost and hasn't run an instruction
- * yet. As long as the thread is in that frame, it is the last frame of the data stack. Sets
+ * yet. As long as the thread is in that frame, the frame is the last one of the data stack. Sets
  * w->nearest and w->resumed. Returns MET_FRESH if the thread is in the frame; MET_LEFT if the frame
  * isn't the last one, so the thread has left it; MET_FAULT if memory isn't readable.
  */

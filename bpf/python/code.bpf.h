@@ -235,7 +235,7 @@ walk_inline bool hash_filename(struct walk *w, const struct py_layout *l, __u64 
  * Computes the check (check.h), which identifies a code object, from the code object's contents,
  * into w->acc. @at: where offset 0 of the code object would be in w->block. This is a global
  * function. If it were inlined, it would be verified for each frame of a group and each path that
- * leads to it. That would take 54,000 of 170,000 instructions and half of the time.
+ * leads to it. That would take 54,000 of the verifier's 170,000 instructions and half of its time.
  */
 walk_global int check_contents(__u32 slot, __u64 at)
 {

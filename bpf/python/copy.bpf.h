@@ -6,11 +6,11 @@
  * length. A frame has the index of its copy, tlbc_index. Entry 0 is the main copy, which lies in
  * the code object.
  *
- * A thread that has no copy of a function yet enters it in the main copy. RESUME then makes the
- * thread's copy and moves the frame there. It does the same in a generator that another thread ran
- * before. RESUME sets tlbc_index and instr_ptr one after the other, so for a moment they may
- * disagree (Python/bytecodes.c, _LOAD_BYTECODE). So the offset is counted from the beginning of the
- * copy in which the instruction lies.
+ * A thread that has no copy of a function yet enters the function in the main copy. RESUME then
+ * makes the thread's copy and moves the frame there. RESUME does the same in a generator that
+ * another thread ran before. RESUME sets tlbc_index and instr_ptr one after the other, so for a
+ * moment they may disagree (Python/bytecodes.c, _LOAD_BYTECODE). So the offset is counted from the
+ * beginning of the copy in which the instruction lies.
  *
  * The addresses of copies are kept in w->proofs. A thread's copies stay where they are until it has
  * ended (Objects/codeobject.c, _Py_ClearUnusedTLBC()). When a thread begins or ends, the

@@ -287,8 +287,8 @@ walk_inline void step(struct walk *w, struct walk_out *out, struct walk_addrs *a
  * The chain has ended: is it whole? A whole chain ends in the frame with which a C evaluation loop
  * began. The innermost frame may lack its caller for a moment, while a generator is left or a frame
  * is entered. So a chain of one frame may not be whole. While greenlet switches, the chain lacks
- * the loops' own frames. Then a chain of several frames is whole wherever it ends. 3.11, 3.12: a
- * thread in no evaluation loop has frames that no loop has begun. Their chain is whole.
+ * the loops' own frames. Then a chain of several frames is whole wherever it ends. 3.11, 3.12: if
+ * the thread runs no evaluation loop, no loop began its frames, and their chain is whole.
  */
 walk_inline bool is_whole(struct walk *w, const struct py_layout *l)
 {
