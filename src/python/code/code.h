@@ -62,7 +62,10 @@ struct py_code {
 	 * long as any code object refers to it; NULL: they belong to this code object
 	 */
 	struct py_code *like;
-	/* how many other code objects have this code object as their .like */
+	/*
+	 * 0, unless other code objects may have this code object as their .like. If they may: 1 for
+	 * the owner, and 1 for each code object that has it as .like.
+	 */
 	uint32_t users;
 	/*
 	 * addresses and lengths of the texts as they were when the kernel program first sent the
@@ -79,7 +82,7 @@ struct py_code {
  */
 _must_use_ int py_code_from_record(const struct rec_code *rec, size_t n, unsigned version,
 				   struct py_code **ret);
-/* Frees @code, which may be NULL. If it has several .users, only subtracts one from .users. */
+/* Frees @code, which may be NULL. If @code->users is above 1, only subtracts 1 from it. */
 void py_code_free(struct py_code *code);
 /* Returns how many bytes of memory @code takes, without those that belong to .like. */
 size_t py_code_bytes(const struct py_code *code);

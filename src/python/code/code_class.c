@@ -5,7 +5,7 @@
  * In that case the method's name is the function's __qualname__. This name must agree with the
  * class's name and with the code's name, because functools.wraps copies names. Everything is read
  * from the live process. If the process changes its memory during a read, no harm is done, because
- * addresses must be equal.
+ * a class counts only if the code object of its function has the same address.
  */
 #include "python/code/code.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds the source position of an instruction in the line table of each CPython version. The table
- * comes from a target process and is hostile: decoding never reads past its end, and takes a time
- * that its length bounds.
+ * comes from a target process and is hostile: decoding never reads past the table's end, and the
+ * table's length bounds the time that decoding takes.
  */
 #ifndef PYTHON_CODE_LINETABLE_H
 #define PYTHON_CODE_LINETABLE_H

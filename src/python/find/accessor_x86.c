@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Decodes accessors on x86-64: interprets, over symbolic values of registers, the few instructions
- * that gcc and clang emit for them. It knows code with and without -fpic, frame pointers and
- * endbr64, and all TLS models: general and local dynamic, descriptors, initial and local exec, and
- * the forms to which a linker relaxes these (ELF Handling For Thread-Local Storage, 4.4 and 5).
+ * that gcc and clang emit for them. The decoder knows code with and without -fpic, frame pointers
+ * and endbr64, and all TLS models: general and local dynamic, descriptors, initial and local exec,
+ * and the forms to which a linker relaxes these (ELF Handling For Thread-Local Storage, 4.4 and 5).
  */
 #include <elf.h>
 #include "python/find/accessor_internal.h"

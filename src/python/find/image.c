@@ -103,7 +103,7 @@ static bool find_runtime(struct image_ctx *c)
 
 /*
  * 3.13+: does the file have debug offsets, by which it describes its structures? If so, fills in
- * the image by them, or marks it as unsupported.
+ * the image from the debug offsets, or notes why krait can't profile the interpreter.
  */
 static bool use_debug_offsets(struct image_ctx *c)
 {

@@ -2,7 +2,7 @@
 /*
  * Checks the layout that krait has for a version against the interpreter itself. PyCode_Type
  * describes its own fields: tp_members has their names and offsets, in the initialised data of
- * every version. They are there also in builds whose objects begin with two more pointers
+ * every version. tp_members has them also in builds whose objects begin with two more pointers
  * (Py_TRACE_REFS), and in versions to come.
  */
 #include "python/find/image_internal.h"

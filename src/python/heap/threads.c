@@ -145,8 +145,8 @@ static int read_interpreters(struct reader *r)
 }
 
 /*
- * What the child process that reads memory is asked. It answers with an array of struct packed,
- * each followed by its name.
+ * The question to the child process that reads memory. The child answers with an array of struct
+ * packed, each followed by the thread's name.
  */
 struct question {
 	struct py_layout layout;
