@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Call frame information as DWARF 5 (section 6.4) and the LSB (.eh_frame) define it, read from a
- * section in memory. It has entries, entries have programs, and a program describes a state of the
- * registers. krait follows only the registers that unwinding needs. Any byte may be hostile.
+ * section in memory. The section has entries, entries have programs, and a program describes a
+ * state of the registers. krait follows only the registers that unwinding needs. Any byte may be
+ * hostile.
  */
 #ifndef UNWIND_CFI_CFI_H
 #define UNWIND_CFI_CFI_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Numbers the distinct rules of a file's rows. A row holds the number of its rule, because a few
- * rules serve many rows.
+ * Gives numbers to the distinct rules of a file's rows. A row holds the number of its rule, because
+ * a few rules serve many rows.
  */
 #ifndef UNWIND_ROWS_RULE_NUMBERS_H
 #define UNWIND_ROWS_RULE_NUMBERS_H
@@ -19,8 +19,8 @@ struct rule_numbers {
 };
 
 /*
- * Numbers the rules that @rows has; if it has none, adds UNWIND_UNKNOWN to it. 0 or -ENOMEM. Call
- * rule_numbers_fini() also after a failure.
+ * Gives numbers to the rules that @rows has; if @rows has none, adds UNWIND_UNKNOWN. 0 or -ENOMEM.
+ * Call rule_numbers_fini() also after a failure.
  */
 _must_use_ int rule_numbers_init(struct rule_numbers *n, struct unwind_rows *rows);
 void rule_numbers_fini(struct rule_numbers *n);
