@@ -22,7 +22,7 @@
 
 /*
  * A symbol of the kernel. A symbol that isn't code is kept only because the function before it ends
- * there.
+ * at the symbol's address.
  */
 struct kernel_symbol {
 	uint64_t start;

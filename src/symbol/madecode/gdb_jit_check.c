@@ -78,7 +78,8 @@ static bool spend_beside(struct reader *rd, uint64_t work)
 /*
  * Checks all files of the batch in one request. If a part of their memory can't be read, checks
  * each file by itself. For whole files (@head is false), these checks are charged to the thread's
- * slice of work (base/work/slice.h) as if the files were read again, because there may be many.
+ * slice of work (base/work/slice.h) as if the files were read again, because there may be many such
+ * checks.
  */
 static void check_batch(struct reader *rd, struct batch *b, bool head)
 {

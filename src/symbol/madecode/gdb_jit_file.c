@@ -278,7 +278,10 @@ static int find_code(const struct head *h, struct code *ret)
 static int rows_of_tables(struct reader *rd, const struct head *h, struct code *ret)
 {
 	const Elf64_Shdr *eh = find_eh_frame(rd, h);
-	/* files of CPython 3.15 have .eh_frame only in the file, where it is relocated */
+	/*
+	 * a file that CPython 3.15 registers has its .eh_frame, already relocated, only in the file
+	 * itself
+	 */
 	bool linked = h->elf.e_type != ET_REL;
 	_cleanup_free_ uint8_t *bytes =
 		!eh	 ? NULL

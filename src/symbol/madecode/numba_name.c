@@ -35,8 +35,8 @@ static const char *take_identifier(const char **p, size_t *n)
 
 /*
  * numba writes a character that isn't a letter, digit or underscore as _XX. It doesn't escape
- * underscores, so _XX may also be part of the name itself. Only < and > around a whole identifier
- * are certain.
+ * underscores, so _XX may also be part of the name itself. Only _3c and _3e around a whole
+ * identifier certainly stand for < and >.
  */
 static void add_identifier(struct str *out, const char *text, size_t n)
 {

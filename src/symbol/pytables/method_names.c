@@ -60,8 +60,8 @@ struct scan {
 };
 
 /*
- * Are @flags possible METH_* flags of methodobject.h? They have one calling convention, and only
- * flags that go with it.
+ * Are @flags possible METH_* flags of methodobject.h? They are if they have exactly one calling
+ * convention, and only flags that go with it.
  */
 static bool are_flags(uint64_t flags)
 {
