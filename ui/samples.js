@@ -137,8 +137,8 @@ export function firstTimes({samples: {n, labels, time}, labels: sets}) {
 const PIXELS = 1000;
 
 /**
- * Groups threads below their processes, in order of time. All threads of a process that would be
- * narrower than a pixel form one group.
+ * Groups threads below their processes, in order of time. If a thread would be narrower than a
+ * pixel, it isn't shown alone: all such threads of one process form one group.
  * @param {Data} d @param {number} v value type
  */
 export function threadsInTime(d, v) {

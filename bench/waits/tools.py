@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the measurements of waits: the run time of each of krait's kernel programs compared
-with an empty program, recordings that are switched on and off, windows that are kept from run to
-run, and whether a ratio is precise enough to be judged."""
+"""Tools for the measurements of waits: they compare the run time of krait's kernel programs with
+that of an empty program, switch recordings on and off, save what was measured in each window of
+time for the next run, and decide whether a ratio is precise enough to be judged."""
 
 import contextlib
 import hashlib

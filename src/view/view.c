@@ -83,9 +83,10 @@ static struct profile_location coarser(struct viewer *v, uint32_t id)
 }
 
 /*
- * Returns the id in .to of a frame, whose line may have become a function or a module. An inlined
- * function stays inlined if the function that contains it is still the next frame. @outer_from,
- * @outer_to: ids of the next outer frame in .from and in .to.
+ * Copies a frame into the profile .to and returns its id there. If the view shows functions or
+ * modules, the copy is the function or the module of the frame's line. A frame of an inlined
+ * function stays one, if the next outer frame is of the function that it was inlined into.
+ * @outer_from, @outer_to: ids of the next outer frame in the profiles .from and .to.
  */
 static uint32_t reframe(struct viewer *v, uint32_t id, uint32_t outer_from, uint32_t outer_to)
 {

@@ -144,8 +144,8 @@ verdict rooms "$(awk '
 verdict prints "$(sources | grep '^src/' | grep -v '^src/cli/' | xargs grep -nE '\<stderr *[,)]|\<(printf|puts|putchar|perror)\(' |
 	grep -v 'src/base/error.c:.*err_msg(): what failed')"
 
-# Only src/cli may name krait's options. Other rooms say with err_of() what an error is about, and
-# src/cli/advice.c adds the option. Options of other programs may be named anywhere.
+# Only src/cli may name krait's options. Other folders of src say with err_of() what an error is
+# about, and src/cli/advice.c adds the option. Options of other programs may be named anywhere.
 words_in_cli() { sources | grep '^src/cli/' | xargs grep -ohE "$1" | grep -oE "$2" | sort -u; }
 below_cli() { sources | grep '^src/' | grep -v '^src/cli/'; }
 named_options() {

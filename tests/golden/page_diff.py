@@ -110,8 +110,9 @@ def table(b):
 
 
 def numbers(b):
-    """The table shows for each function how its own cost and its total changed, and both costs.
-    Native code counts for its caller. The rows with the largest change come first."""
+    """The table shows for each function how its own cost and its total changed, and what they were
+    before and after. Native code counts for its caller. The rows with the largest change come
+    first."""
     open_page(b, "diff.html")
     got = table(b)
     equal(got["work"], [("+8.1 pt *", "", "200 ms/s \u2192 300 ms/s")] * 2, "work")

@@ -252,9 +252,9 @@ static int check_copies(const struct order *order, const uint64_t *m)
 }
 
 /*
- * Checks members that no size bounds. A frame has instr_ptr, stackpointer (3.13: an int), maybe
- * tlbc_index, a u16, owner. PyThreadState has ten ints from _status to current_frame in the known
- * versions.
+ * Checks offsets that no size bounds, by the order of members. In a frame: instr_ptr, stackpointer
+ * (3.13: an int), tlbc_index (free-threaded builds only), a u16, owner. In PyThreadState of known
+ * versions, ten ints lie between the beginning of _status and current_frame.
  */
 static int check_order(const struct order *order, const uint64_t *m)
 {
