@@ -186,28 +186,39 @@ int stored_read(struct stored *s, struct profile **ret)
 	return window_read(s->dir, s->socket, &q, ret);
 }
 
-static void add_choice(struct str *b, const char *what, const char *text)
+/* Of several values of one key one is enough; every key must have its value. */
+static void add_choice(struct str *b, bool first, const char *what, const char *value)
 {
-	str_addf(b, "%s%s %s", b->n ? " or " : "", what, text);
+	str_addf(b, "%s%s %s", !first ? " or " : b->n ? ", and of " : "", what, value);
+}
+
+/* Returns whether a value of the label @key was chosen. */
+static bool add_labels(struct str *b, const struct stored *s, const char *key, const char *what)
+{
+	bool first = true;
+
+	vec_foreach(l, &s->labels) {
+		if (!streq(l->key, key))
+			continue;
+		add_choice(b, first, what, l->value);
+		first = false;
+	}
+	return !first;
 }
 
 void stored_say_empty(const struct stored *s)
 {
 	_cleanup_str_ struct str chosen = {};
-	bool services = false;
+	bool services;
 
 	vec_foreach(pid, &s->pids) {
 		char text[24];
 
 		snprintf(text, sizeof(text), "%ld", (long)*pid);
-		add_choice(&chosen, "process", text);
+		add_choice(&chosen, pid == s->pids.v, "process", text);
 	}
-	vec_foreach(l, &s->labels) {
-		bool service = streq(l->key, STORE_SERVICE_KEY);
-
-		services |= service;
-		add_choice(&chosen, service ? "service" : "control group", l->value);
-	}
+	services = add_labels(&chosen, s, STORE_SERVICE_KEY, "service");
+	(void)add_labels(&chosen, s, "cgroup", "control group");
 	if (!chosen.n || chosen.failed)
 		log_warn("nothing was recorded in that window; krait agent status says what is "
 			 "kept");

@@ -61,8 +61,8 @@ bool process_open(struct process *p, struct proc *ret)
 
 /*
  * For how many calls of collect_flush() a sample waits for its process's record. The kernel
- * programs sent that record before the sample, so it surely comes. But a full ring buffer is read
- * in several parts, with a collect_flush() after each part.
+ * programs sent that record before the sample, but a full ring buffer is read in several parts,
+ * with a collect_flush() after each part. A wait without a stack may come without any such record.
  */
 #define RECORD_FLUSHES 64
 
