@@ -56,6 +56,14 @@ static uint64_t stack_of(size_t i)
 	return (i + 1) * 0x9e3779b97f4a7c15;
 }
 
+/* Sends the record that says what the process is. Its samples wait for that record. */
+static void send_proc(struct collect *c)
+{
+	struct rec_proc rec = {.type = REC_PROC, .state = PROC_PYTHON, .proc = key, .comm = "feed"};
+
+	collect_record(c, &rec, sizeof(rec));
+}
+
 static void send_code(struct collect *c, uint64_t code)
 {
 	struct {
@@ -136,6 +144,7 @@ int main(int argc, char **argv)
 	if (!c)
 		return 1;
 	profile_meta(p)->n_values = 2;
+	send_proc(c);
 	for (unsigned i = 0; i < STACKS; i++)
 		send_stack(c, i);
 	begin = cpu_seconds();
