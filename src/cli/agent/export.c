@@ -41,8 +41,7 @@ static int export(const struct export_options *o, const struct window *w)
 	r = r ? r : store_copy(s, o->output, w->since_ms, w->until_ms, &facts);
 	store_close(s);
 	if (!r && !facts.samples)
-		r = err_set(-ENODATA, "nothing was recorded in that window; krait agent status "
-				      "says what is kept");
+		r = err_set(-ENODATA, "%s", WINDOW_EMPTY);
 	if (!r)
 		say(o, &facts);
 	return r;

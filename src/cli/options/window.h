@@ -59,6 +59,9 @@ _must_use_ int window_read_pins(const char *dir, const char *socket, struct pins
  */
 _must_use_ int window_read_text(const char *dir, const char *text, struct profile **ret);
 
+/* what to say of a window without samples */
+#define WINDOW_EMPTY "nothing was recorded in that window; krait agent status says what is kept"
+
 /* Prints when the window begins and ends, if the user gave a time of day. */
 void window_say(const struct window *w);
 

@@ -220,8 +220,7 @@ void stored_say_empty(const struct stored *s)
 	services = add_labels(&chosen, s, STORE_SERVICE_KEY, "service");
 	(void)add_labels(&chosen, s, "cgroup", "control group");
 	if (!chosen.n || chosen.failed)
-		log_warn("nothing was recorded in that window; krait agent status says what is "
-			 "kept");
+		log_warn("%s", WINDOW_EMPTY);
 	else
 		log_warn("no sample of that window is of %s%s", chosen.s,
 			 services ? "; samples have services only if krait agent run has "
