@@ -44,8 +44,8 @@ mkdir -p $dist $work
 package "$(uname -m)" static make -s STATIC=1
 packaging/sbom.py build/static/stripped/krait "$dist/krait-$version-linux-$(uname -m).spdx.json"
 if [ "${1:-}" != --native ] && [ "$(uname -m)" = x86_64 ]; then
-	# This machine can't run the other architecture's krait, so its own krait prints the manual page
-	# and the completions.
+	# This machine can't run the other architecture's krait, so its own krait prints the manual
+	# page and the completions.
 	package aarch64 aarch64-linux-gnu tests/setup/cross-arm64.sh -s KRAIT_HERE=build/static/krait
 fi
 packaging/oci.py "$dist/krait-$version.oci.tar" "$version" "${binaries[@]}"

@@ -37,8 +37,8 @@ if [ "$(uname -m)" = x86_64 ]; then
 	# With -fcf-protection, a function that is called through a pointer begins with endbr64.
 	landing() { objdump -d --no-show-raw-insn "$objects/cli/main.o" | has 'endbr64'; }
 	check branch-targets landing
-	# With -fstack-clash-protection, a stack frame of more than a page is touched page by page. A
-	# function of this file has such a frame.
+	# With -fstack-clash-protection, a stack frame of more than a page is touched page by page.
+	# A function of this file has such a frame.
 	probes() { objdump -d --no-show-raw-insn "$objects/unwind/prove/eh_return.o" | has 'or[ql] +\$0x0,(0x[0-9a-f]+)?\(%rsp'; }
 	check stack-clash probes
 fi

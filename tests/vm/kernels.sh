@@ -21,8 +21,8 @@ kernel_get() {
 	local dir=$VM_CACHE/kernels/$1 suite
 	if [ ! -s "$dir/vmlinuz" ]; then
 		for suite in $(kernel_suites "$1"); do
-			# kernel_from_suite makes a subshell for itself, because errexit is off in everything that is
-			# called here.
+			# kernel_from_suite makes a subshell for itself, because errexit is off in
+			# everything that is called here.
 			kernel_from_suite "$1" "$suite" "$dir" >&2 && break
 		done
 	fi

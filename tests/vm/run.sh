@@ -31,9 +31,9 @@ prepare() {
 		cp "$object" "$over/"
 		[ -x "$over/verify" ] || guest_build "$over/verify" verify.c
 	done
-	# Under emulation the newest kernel's verifier takes long, each time that a recording begins. So in
-	# the fast tier, the machine makes only one recording on that kernel, and the others on the oldest
-	# kernel.
+	# Under emulation the newest kernel's verifier takes long, each time that a recording
+	# begins. So in the fast tier, the machine makes only one recording on that kernel, and the
+	# others on the oldest kernel.
 	[ "$1" != newest ] || [ -n "${KRAIT_TEST_FULL:-}" ] || touch "$over/brief"
 	suite=$(. /etc/os-release; [ "$ID" = debian ] && echo "${VERSION_CODENAME:-sid}" || echo bookworm)
 	base=$(initramfs_base base "$suite" python3)
@@ -47,8 +47,8 @@ one() {
 	machine_take
 	out=$VM_CACHE/log/${1##*:}
 	rm -f "$out".*
-	# This isn't the condition of an `if`, because then errexit would be off in everything that prepare
-	# calls.
+	# This isn't the condition of an `if`, because then errexit would be off in everything that
+	# prepare calls.
 	set +e
 	( set -e; prepare "${1##*:}" "$out" ) >"$out.setup" 2>&1
 	rc=$?
