@@ -250,7 +250,7 @@ static int pin(struct agent *a, uint64_t now)
 /*
  * The recording's loop calls this again and again. If rare code was summed up to save memory
  * (condensing), all ids of the profile have changed. Then a new segment of the store begins,
- * because what was stored in the present segment has the old ids.
+ * because the frames that were stored in the present segment have the old ids.
  */
 static int turn(void *ctx, uint64_t now)
 {

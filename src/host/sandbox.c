@@ -75,8 +75,8 @@ static const char *forbidden(void)
 	if (is_refused(syscall(SYS_bpf, NO_SUCH_COMMAND, NULL, 0)))
 		return "bpf";
 	/*
-	 * Without attributes, the kernel answers this call with EFAULT. A seccomp profile that
-	 * forbids the call answers with another error.
+	 * Without attributes, the kernel answers this call with EFAULT. If a seccomp profile
+	 * forbids the call, the answer is another error.
 	 */
 	return is_refused(syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0)) ? "perf_event_open"
 									    : NULL;

@@ -216,8 +216,8 @@ static int add_frames(struct answer *a, uint64_t segment)
 }
 
 /*
- * Adds samples of the segments that aren't sealed: of the one that is being written, and of those
- * that a crash left.
+ * Adds the samples of unsealed segments. The segment that is being written isn't sealed, nor are
+ * segments that a crash left.
  */
 static int add_unsealed(struct answer *a)
 {

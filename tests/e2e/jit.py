@@ -209,10 +209,9 @@ def is_code(frame):
 
 
 def count_callers(profile):
-    """Counts the samples in generated code: "called" are those in which libffi has called the code.
-    Each of these counts as "whole" if the stack reaches _start, "cut off" if right above the code
-    there is a Python frame or a mark (a name in brackets that stands for missing frames), else
-    "wrong"."""
+    """Counts the samples in generated code by the frame that called the code. "called": a function
+    of libffi; "whole": those of "called" whose stack reaches _start. "cut off": a Python frame, or
+    a mark (a name in brackets that stands for missing frames). "wrong": any other frame."""
     count = collections.Counter()
     for sample in profile.samples:
         stack = [frame for frame in profile.stack(sample) if frame.kind != "kernel"]

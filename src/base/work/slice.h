@@ -37,8 +37,8 @@ struct slice {
 };
 
 /*
- * The words by which messages name two limits of memory. The command line sets them to the names of
- * its options, before other threads begin.
+ * The words by which messages name two limits of memory. The command line sets these words to its
+ * options' names. It does so before it starts other threads.
  */
 struct limit_names {
 	const char *memory, *unwind_memory;

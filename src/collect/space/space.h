@@ -75,8 +75,8 @@ struct space_part {
 };
 
 /*
- * Functions of madecode/ (the folder for code that lies in no file), which are called for each
- * mapping that is read.
+ * Functions that are called for each mapping that is read. They are in madecode/, the folder for
+ * code that lies in no file.
  */
 struct space_code {
 	/*

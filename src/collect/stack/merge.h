@@ -83,9 +83,9 @@ bool merge_cut_at_greenlet(struct merge *m, bool counted);
 /*
  * nameless.c: finds machinery (functions of the interpreter that are hidden) in an interpreter
  * without symbols, as some distributions ship it. A function without a name that enters an
- * evaluation loop is machinery. So is a function without a name between the outermost loop and the
- * C library that started the program or the thread. A function that does something of its own has a
- * name, because it is a method, an operation of a type (a slot), or exported.
+ * evaluation loop is machinery. So is each function without a name that lies between the outermost
+ * loop and the C library's function that started the program or the thread. Other functions have
+ * names, because each is a method, an operation of a type (a slot), or exported.
  */
 void merge_find_nameless(struct merge *m, bool counted);
 

@@ -9,12 +9,9 @@
 #include "proc/proc.h"
 #include "python/heap/threads.h"
 
-/* how many samples a process must have before names of its threads are first read */
+/* how many samples a process must have before krait first reads its threads' names */
 #define NAMES_SAMPLES 3
-/*
- * how many samples a process must have before names of its threads are first read, if all samples
- * are of its main thread
- */
+/* as NAMES_SAMPLES, for a process of which only the main thread was sampled */
 #define NAMES_ALONE 16
 
 static void relabel(struct profile *p, struct label_set *set, uint32_t key, uint32_t value)

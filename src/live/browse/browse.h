@@ -135,7 +135,7 @@ void browse_condense(struct browse *b, struct condense *c);
 /* Handles a key (terminal.h). 0 or -errno + message. */
 _must_use_ int browse_key(struct browse *b, int key, enum browse_do *ret);
 
-/* Shows a message in the screen's last line until the next key. */
+/* Shows a message in the screen's last line until a key is pressed. */
 void browse_say(struct browse *b, const char *fmt, ...) _printf_(2, 3);
 
 /* Draws the whole screen. 0 or -ENOMEM + message. */

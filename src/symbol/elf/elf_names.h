@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds names of addresses in one ELF file, from .symtab and .dynsym, mini debug information
- * (.gnu_debugdata) or a separate debug file. Each file is read once, and may be hostile. An address
- * gets the name of a symbol only if the symbol covers that address. If no symbol covers the
- * address, the nearest symbol before it doesn't count.
+ * Finds the names of addresses in one ELF file. They come from the file's .symtab and .dynsym, from
+ * its mini debug information (.gnu_debugdata), or from a separate debug file. Each file is read
+ * once, and may be hostile. An address gets the name of a symbol only if the symbol covers that
+ * address. If no symbol covers the address, the nearest symbol before it doesn't count.
  */
 #ifndef SYMBOL_ELF_ELF_NAMES_H
 #define SYMBOL_ELF_ELF_NAMES_H

@@ -138,8 +138,9 @@ class Checker(object):
     before stacks are compared.
 
     A stack is walked from its root, as a finite automaton reads a word. A state is the set of the
-    tree's nodes that a frame may be. States are kept, and so are the steps between them, for single
-    frames and for whole parts of a stack, because deep stacks differ only at their ends."""
+    tree's nodes that a frame may be. The checker caches states and the steps between
+    them: those of single frames, and those of whole parts of a stack, because deep stacks differ
+    only at their ends."""
 
     def __init__(self, truth, contract=False):
         self.truth, self.contract = truth, contract

@@ -97,8 +97,8 @@ class Checker(object):
     else with --native=leaf. machinery: recorded with --interpreter-frames. each: each Python frame
     has an evaluation loop of its own (up to 3.10).
 
-    States are kept, and so are the steps between them, for single locations (of one profile) and
-    for whole parts of a stack, because deep stacks differ only at their ends."""
+    The checker caches states and the steps between them: those of single locations (of one
+    profile), and those of whole parts of a stack, because deep stacks differ only at their ends."""
 
     def __init__(self, graph, symbols, full=True, machinery=False, each=False):
         self.graph, self.symbols, self.full = graph, symbols, full

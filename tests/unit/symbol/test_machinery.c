@@ -123,7 +123,7 @@ static void work_is_never_folded(void **state)
 		"main",
 		"_start",
 		"PyInit_zlib",
-		/* functions called by `"%d" % x`, chr(), zlib.compress() and `s += t` */
+		/* the functions that `"%d" % x`, chr(), zlib.compress() and `s += t` call */
 		"PyUnicode_Format",
 		"unicode_mod",
 		"unicode_format",
