@@ -27,6 +27,9 @@ TOOL = os.path.join(lib.BUILD, "tests/tools/names")
 CUT = 4096  # bytes at which krait cuts off longer names
 COPY = re.compile(r"(@.*|\.(cold|part|constprop|isra|lto_priv|localalias|llvm|warm|__uniq|local)(\.\d+)?)+$")
 
+# a function that PyO3 makes for a method of a Rust class, as c++filt shows it
+METHOD = re.compile(r"^<?(?:.*<impl )?([\w:]+)(?:<.*>)?>?::__pymethod_(\w+)__$")
+
 
 class Symbols:
     """The functions of a file as nm lists them, sorted by address, without functions that have no
@@ -62,11 +65,12 @@ class Symbols:
 
 
 def shown(names):
-    """Returns {linkage name: the name as its language writes it}."""
+    """Returns {linkage name: the name as its language writes it}, for PyO3's methods their Python
+    name: "a::Class.method"."""
     names = sorted(names)
     out = subprocess.run(["c++filt", "-p", "-i"], input="\n".join(COPY.sub("", n) for n in names), text=True,
                          stdout=subprocess.PIPE, check=True).stdout
-    return dict(zip(names, out.split("\n")))
+    return {name: METHOD.sub(r"\1.\2", line) for name, line in zip(names, out.split("\n"))}
 
 
 def wrong(symbols, addresses, got):
