@@ -21,7 +21,7 @@ enum right_kind {
 
 /*
  * X(CAP_ name, kind, what krait needs it for). This is the only list of capabilities.
- * tests/e2e/capabilities.sh takes each of them away in turn, and shows what is lost.
+ * tests/e2e/rights/capabilities.sh takes each of them away in turn, and shows what is lost.
  */
 #define RIGHTS(X)                                                                                  \
 	X(BPF, RIGHT_NEEDED, "load the kernel programs")                                           \

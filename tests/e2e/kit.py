@@ -392,7 +392,8 @@ def main():
 def run_case(function):
     """Runs a test case, prints its result and the time that it took. Returns 1 if the case failed.
     """
-    name = "%s %s" % (os.path.basename(sys.argv[0]).rsplit(".", 1)[0], function.__name__)
+    script = os.path.abspath(sys.argv[0]).rsplit(".", 1)[0].split("/")
+    name = "%s/%s %s" % (script[-2], script[-1], function.__name__)
     if os.getuid() != 0:
         print("SKIP %s: needs root" % name)
         return 0

@@ -17,7 +17,7 @@ MOST_VERIFIED = 115000
 # The fewest samples of a recording: 3 s of CPU time at 99 Hz give 297, but a busy host makes the
 # machine miss timer ticks.
 LEAST = 100
-LEAST_PLANTED = 4  # how many test cases of tests/e2e/planted.py guest/profile runs
+LEAST_PLANTED = 4  # how many test cases of tests/e2e/rights/planted.py guest/profile runs
 LEAST_LATE = 40  # the fewest samples in late() of late_cpu.py: 2 s of CPU time at 99 Hz give 198
 # Functions by which the program finds out its own call chains, and its class body: they count as
 # "elsewhere".
@@ -197,7 +197,7 @@ def judge_events(result):
 
 
 def judge_planted(result):
-    """Judges the output of tests/e2e/planted.py, which prints PASS or FAIL itself."""
+    """Judges the output of tests/e2e/rights/planted.py, which prints PASS or FAIL itself."""
     if result.code == "none":
         return None, "no statically linked krait (make STATIC=1)"
     said = result.said("PLANTED")

@@ -26,7 +26,7 @@ prepare() {
 	[ -x "$VM_KRAIT" ] || [ -n "$(bpf_objects)" ] || fail "nothing is built ($VM_BUILD)"
 	kernel_get "$1" >"$2.image"
 	over=$(mktemp -d)
-	cp "$VM_DIR/../e2e/planted.py" "$over/"
+	cp "$VM_DIR/../e2e/rights/planted.py" "$over/"
 	for object in $(bpf_objects); do
 		cp "$object" "$over/"
 		[ -x "$over/verify" ] || guest_build "$over/verify" verify.c

@@ -1120,7 +1120,7 @@ TESTS(RELEASE_TEST)
 /*
  * Must be the last test. Checks that every way in which a stack walk can end was reached, so that a
  * new one needs a test. TRUNCATED is tested in test_walk_image.c, CODE_HUGE in test_walk_random.c,
- * CROWDED in tests/e2e/storms.py.
+ * CROWDED in tests/e2e/costs/storms.py.
  */
 static void test_all_reached(void **state)
 {

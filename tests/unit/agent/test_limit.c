@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests when the agent lowers and raises its sampling rate, window by window. The test makes up the
- * CPU time that the agent took; agent_limit.py (full tier) loads a real agent.
+ * CPU time that the agent took; tests/e2e/agent/limit.py (full tier) loads a real agent.
  */
 #include <stdarg.h>
 #include <stddef.h>

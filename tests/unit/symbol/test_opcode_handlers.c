@@ -2,7 +2,7 @@
 /*
  * An interpreter built with tail calls has a table of functions by opcode. The test finds it in
  * files made by hand, with right tables, data that only looks like a table, and wrong starts of
- * functions. tests/e2e/native.py tests a real interpreter.
+ * functions. tests/e2e/native/frames.py tests a real interpreter.
  */
 #include <setjmp.h>
 #include <stdarg.h>
