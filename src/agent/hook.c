@@ -134,5 +134,5 @@ void hook_run(int fd, const struct pin *p)
 		return;
 	log_warn("no program is run for the trigger '%s': %s", p->words,
 		 errno == EAGAIN ? "too many runs wait already"
-				 : "the process that runs programs is gone");
+				 : "the process that runs such programs has ended");
 }

@@ -124,8 +124,8 @@ static int lower(struct limit *l, double ppm)
 {
 	if (l->raised) {
 		l->raised = false;
-		log_warn("the agent took %.1f %% of a CPU, and may take %.1f: it samples %u times "
-			 "a second, although a trigger's condition is met",
+		log_warn("the agent took %.1f %% of a CPU, but may take only %.1f: from now on it "
+			 "samples %u times a second, although a trigger's condition is still met",
 			 ppm / PPM_PERCENT, l->asked.max_cpu_ppm / PPM_PERCENT, limit_hz(l));
 		return change(l, l->halvings);
 	}

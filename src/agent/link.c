@@ -165,7 +165,7 @@ static int start_writer(struct link *l)
 	close(fds[FRAMES_IN]);
 	close(fds[ANSWERS_OUT]);
 	if (r)
-		return err_sys(r, "the process that starts the agent's writer is gone");
+		return err_sys(r, "the process that starts the agent's writer has ended");
 	l->began_ns = clock_ns(CLOCK_MONOTONIC);
 	return 0;
 }

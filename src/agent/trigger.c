@@ -52,9 +52,9 @@ static bool is_signalled(struct triggers *t, uint64_t now, char words[PIN_WORDS_
 
 /*
  * Ends the present window of 10 s. Sets .holds if a service took too much CPU or waiting time in
- * the window.
+ * the window. The words for that are "NAME @did N % of @whole in 10 s".
  */
-static void end_usage(struct usage *u, uint64_t now, const char *words)
+static void end_usage(struct usage *u, uint64_t now, const char *did, const char *whole)
 {
 	double ns = (double)(now - u->began_ns);
 	const struct used *top = u->used;
@@ -64,30 +64,31 @@ static void end_usage(struct usage *u, uint64_t now, const char *words)
 			top = &u->used[i];
 	u->holds = u->n && (double)top->ns * 1e6 > (double)u->most_ppm * ns;
 	if (u->holds)
-		snprintf(u->words, sizeof(u->words), "%s %s in %.0f s: %.0f %%", top->name, words,
-			 ns / NSEC_PER_SEC, (double)top->ns * 100 / ns);
+		snprintf(u->words, sizeof(u->words), "%s %s %.0f %% of %s in %.0f s", top->name,
+			 did, (double)top->ns * 100 / ns, whole, ns / NSEC_PER_SEC);
 	u->began_ns = now;
 	u->n = 0;
 }
 
-static bool is_above(struct usage *u, uint64_t now, const char *says, char words[PIN_WORDS_BYTES])
+static bool is_above(struct usage *u, uint64_t now, const char *did, const char *whole,
+		     char words[PIN_WORDS_BYTES])
 {
 	if (!u->most_ppm)
 		return false;
 	if (now - u->began_ns >= USAGE_NS)
-		end_usage(u, now, says);
+		end_usage(u, now, did, whole);
 	memcpy(words, u->words, PIN_WORDS_BYTES);
 	return u->holds;
 }
 
 static bool is_busy(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])
 {
-	return is_above(&t->cpu, now, "took of one CPU", words);
+	return is_above(&t->cpu, now, "took", "one CPU", words);
 }
 
 static bool is_waiting(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])
 {
-	return is_above(&t->waiting, now, "waited of one thread's time", words);
+	return is_above(&t->waiting, now, "waited", "one thread's time", words);
 }
 
 static bool has_failed(struct triggers *t, uint64_t now, char words[PIN_WORDS_BYTES])

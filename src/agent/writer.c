@@ -103,7 +103,7 @@ static int take_frame(struct writer *w, struct agent_frame *f)
 		return r;
 	if (f->bytes > BATCH_MAX_BYTES)
 		return err_set(-EBADMSG,
-			       "the sampler sent more for one second than the store takes");
+			       "the sampler sent more bytes for one second than the store accepts");
 	str_clear(&w->columns);
 	if (w->columns.cap < f->bytes + 1) {
 		str_fini(&w->columns);

@@ -256,7 +256,8 @@ void foresee_remember(struct collect *c)
 		if ((*f)->met && (*f)->root < 0 && (*f)->loads.n && paths.n < FILES_MOST)
 			(void)!vec_push(&paths, (*f)->path);
 	if (paths.n && file_list_write(c->config.cache, c->command->path, paths.v, paths.n))
-		log_info("can't save which files %s mapped, for its next recording: %s",
+		log_info("can't save the list of files that %s mapped, which the next recording of "
+			 "it would use: %s",
 			 c->command->path, err_msg());
 	vec_fini(&paths);
 }

@@ -91,8 +91,8 @@ void sandbox_why(bool capable, struct sandbox_why *ret)
 		ret->name = "gVisor";
 		ret->remedy = "docker run --runtime runc ... (a pod without runtimeClassName)";
 		snprintf(ret->text, sizeof(ret->text),
-			 "this is gVisor, a kernel without BPF, whose processes the host's "
-			 "kernel doesn't see either");
+			 "krait runs in gVisor, a kernel without BPF, and the host's kernel "
+			 "doesn't see gVisor's processes");
 	} else if (sandbox_is_user_namespace("/proc/self/ns/user")) {
 		ret->name = "user namespace";
 		ret->remedy = "on the host: sudo krait record ...";

@@ -216,19 +216,19 @@ static int apply(struct session *s, struct intervals *v, uint64_t *labelled)
 
 	if (!r && v->list.n && clocks.unknown)
 		warn(s, "some processes ended before their time namespace was known; their samples "
-			"have no labels of this file");
+			"have no labels from the file");
 	return r;
 }
 
 static void say_what_is_wrong(struct session *s, const struct intervals *v, bool cut)
 {
 	if (cut)
-		warn(s, "only its first %zu MiB were read", INTERVALS_MAX_BYTES >> 20);
+		warn(s, "only the first %zu MiB of the file were read", INTERVALS_MAX_BYTES >> 20);
 	if (v->bad_lines)
 		warn(s, "%llu of %llu lines aren't intervals and were passed over; the first is %s",
 		     (unsigned long long)v->bad_lines, (unsigned long long)v->lines, v->first_bad);
 	if (v->left_out)
-		warn(s, "only its first %d labels count; %llu more were left out",
+		warn(s, "only the first %d labels of the file count; %llu more were left out",
 		     INTERVALS_MAX_LABELS, (unsigned long long)v->left_out);
 	if (v->values.n > INTERVALS_MAX_VALUES)
 		warn(s, "more than %d different values; the rest are " INTERVALS_OTHER,
@@ -257,7 +257,7 @@ static int add(struct session *s, struct str *text, struct intervals *v)
 	if (r)
 		return r;
 	if (v->lines > v->bad_lines && !labelled && profile_n_samples(s->profile))
-		warn(s, "no sample lies in any of its intervals; begin and end must be in "
+		warn(s, "no sample lies in any interval of the file; begin and end must be in "
 			"nanoseconds of the process's CLOCK_MONOTONIC, and pid must be the "
 			"process's number in krait's pid namespace");
 	log_info("%llu of %llu samples have labels of %s", (unsigned long long)labelled,
@@ -273,6 +273,6 @@ void label_intervals_add(struct session *s)
 	if (!s->options->label_intervals)
 		return;
 	if (add(s, &text, &v))
-		warn(s, "%s; no sample has its labels", err_msg());
+		warn(s, "%s; no sample has labels from the file", err_msg());
 	profile_forget_failure(s->profile);
 }

@@ -88,7 +88,7 @@ static void watch_unmap(struct sampler *s)
 
 	s->sees_unmaps = attach_watch(s, s->skel->progs.on_munmap);
 	if (!s->sees_unmaps && !attach_watch(s, s->skel->progs.on_place))
-		log_info("this kernel doesn't let krait watch which memory is unmapped");
+		log_info("this kernel doesn't let krait watch which memory processes unmap");
 	libbpf_set_print(print);
 }
 

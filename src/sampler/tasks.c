@@ -74,7 +74,7 @@ int tasks_want(struct tasks *t, pid_t tgid, bool want)
 	if (!want)
 		bpf_map_delete_elem(map, &key);
 	else if (bpf_map_update_elem(map, &key, &one, BPF_ANY))
-		return err_sys(-errno, "can't read that many processes at once");
+		return err_sys(-errno, "can't read the threads of that many processes at once");
 	return 0;
 }
 

@@ -70,9 +70,10 @@ static const char *add_function(struct builder *b, const struct cfi_fde *fde)
 			 fde->end - load->vaddr <= load->memsz;
 	}
 	if (!inside)
-		return "its code is not in executable memory";
+		return "the function's code is not in executable memory";
 	if (fde->end - base > UINT32_MAX)
-		return "its code ends 4 GiB or more after the beginning of the first function";
+		return "the function's code ends 4 GiB or more after the beginning of the first "
+		       "function";
 	if (b->functions.n == UNWIND_MAX_FDES)
 		return "too many functions";
 	b->functions.v[b->functions.n++] =
@@ -166,7 +167,7 @@ static int compile(struct builder *b)
 			return r;
 		if (fn->start < end) {
 			leave_out(ret, ret->base + fn->start,
-				  "its code overlaps with another function");
+				  "the function's code overlaps with another function");
 			continue;
 		}
 		if (fn->start > end)

@@ -199,9 +199,9 @@ def diff_without_times(work):
         check("diff-without-times-" + name, b"share of app.parse grew most, from 20.0 to 32.0 %; the share of app.rest fell" in krait("diff", a, b).stdout)
         check("diff-without-times-same-" + name, b"no more than noise" in krait("diff", a, c).stdout)
         for how in "text", "md":
-            none = "\nNo change in this table is more than noise (samples taken as independent: no times in a profile, corrected for all rows).\n"
+            none = "\nNo change in this table is more than noise (samples assumed to be independent: a profile has no times, corrected for all rows).\n"
             mark = {"text": "*", "md": "!"}[how]
-            some = "\n%s is more than noise (" % mark, "a change without %s may be chance.\n" % mark
+            some = "\n%s: the change is more than noise (" % mark, "a change without %s may be chance.\n" % mark
             quiet, grew = (krait("diff", a, x, "--format", how).stdout.decode() for x in (c, b))
             check("diff-legend-%s-%s" % (how, name), none in quiet and some[0] not in quiet and none not in grew and all(x in grew for x in some), quiet + grew)
         krait("diff", a, b, "--fail-if", "own:app.parse>+10points", code=4)
@@ -246,7 +246,7 @@ def page_of_a_difference(work):
     krait("report", path, "-o", page)
     said = json.loads(block_of(page, "krait-view").split(b"\n", 1)[0])["headline"]
     words = "Some of the samples are negative, as in a difference of two profiles: 100 more, 40 less; most in more: 100"
-    check("page-of-a-difference", said == words + ". The picture and the tables have only what is above 0", said)
+    check("page-of-a-difference", said == words + ". The picture and the tables leave out negative values", said)
     check("report-of-a-difference", krait("report", path).stdout.decode().startswith(words + ".\n"))
 
 
@@ -294,7 +294,7 @@ def diff_limits(work):
     for columns, starred in ("80", True), ("60", False):
         os.environ["COLUMNS"] = columns
         table, legend = krait("diff", paths["before"], paths["slower"], "--per", "run=1,1").stdout.decode().split("\n\n")[1:]
-        check("diff-legend-of-%s" % columns, ("*" in table) == starred and ("* is more than noise" in legend) == starred, table + legend)
+        check("diff-legend-of-%s" % columns, ("*" in table) == starred and ("*: the change is more than noise" in legend) == starred, table + legend)
     os.environ["COLUMNS"] = "80"
 
 

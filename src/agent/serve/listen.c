@@ -49,8 +49,8 @@ static int take_fd(struct server *s, int fd)
 		return err_sys(-errno, "descriptor %d of LISTEN_FDS is no socket", fd);
 	if (at.ss_family != AF_UNIX && !is_loopback(&at, &port))
 		return err_set(-EACCES,
-			       "descriptor %d of LISTEN_FDS is open to other machines; "
-			       "metrics are served on 127.0.0.1 or [::1]",
+			       "descriptor %d of LISTEN_FDS is open to other machines; let the "
+			       "socket listen on 127.0.0.1 or [::1]",
 			       fd);
 	(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
@@ -156,7 +156,7 @@ static int open_tcp(struct server *s)
 
 	if (!read_address(s->o->metrics, &at) || !is_loopback(&at, &port))
 		return err_set(-EINVAL,
-			       "'%s' is no address of this machine alone; write "
+			       "'%s' isn't an address that only this machine can reach; write "
 			       "127.0.0.1:9873 or [::1]:9873",
 			       s->o->metrics);
 	fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -75,8 +75,8 @@ static int check_pins(const struct agent_run_options *o)
 	if (o->pin_wait_ppm)
 		return err_set(-EINVAL, "--pin-wait is about waits; add --wall");
 	if (o->pin_failures)
-		return err_set(-EINVAL, "only a recording of waits sees how processes end: add "
-					"--wall to --pin-failures");
+		return err_set(-EINVAL, "--pin-failures needs --wall: only a recording of waits "
+					"sees how processes end");
 	return 0;
 }
 

@@ -89,8 +89,8 @@ int agent_value_program(void *field, const char *text);
 	 .arg = "NAME",                                                                            \
 	 .set = value_strings,                                                                     \
 	 .field = AGENT_FIELD(functions),                                                          \
-	 .help = "count this function's CPU time for Prometheus; NAME is as in reports, such as "  \
-		 "shop.cart.total; may be given 50 times"},                                        \
+	 .help = "count this function's CPU time for Prometheus; NAME is as in reports, such "     \
+		 "as shop.cart.total; may be given up to 50 times"},                               \
 	RECORD_ROWS_CHOSEN("Targets (none of them = every Python process on the machine)"),        \
 	RECORD_ROW_ALL,                                                                            \
 	{.group = "Sampling",                                                                      \

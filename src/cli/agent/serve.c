@@ -55,8 +55,8 @@ static const struct option_row rows[] = {
 	 .set = value_string,
 	 .field = FIELD(token_file),
 	 .complete = COMPLETE_FILE,
-	 .help = "whoever sends the token in this file gets all metrics, not only those of the "
-		 "agent"},
+	 .help = "clients that send the token in this file get all metrics, others only those of "
+		 "the agent"},
 	OPTION_HELP,
 	{},
 };

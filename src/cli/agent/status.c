@@ -83,8 +83,8 @@ static void print_facts(const struct store_facts *f)
 		printf("%-10s%lld samples a second instead of %lld, because a trigger's condition "
 		       "is met\n",
 		       "rate", (long long)v[BATCH_HZ], (long long)v[BATCH_ASKED_HZ]);
-	printf("%-10s%lld samples in the kernel, %lld on the way to the disk, %lld with writers "
-	       "that died, of %lld\n",
+	printf("%-10s%lld samples in the kernel, %lld on the way to the disk, %lld when a writer "
+	       "died, of %lld\n",
 	       "lost", (long long)v[BATCH_LOST], (long long)v[BATCH_DROPPED],
 	       (long long)v[BATCH_WRITER_LOST], (long long)v[BATCH_SAMPLES]);
 	if (v[BATCH_RESTARTS])

@@ -146,14 +146,16 @@ static const struct option_row run_rows[] = {{.group = "The program",
 static const struct option_refusal refused[] = {
 	{"async-aware", "krait shows the stacks of threads, not of tasks"},
 	{"async-mode", "krait shows the stacks of threads, not of tasks"},
-	{"opcodes", "krait shows lines and columns, no instructions"},
+	{"opcodes", "krait shows lines and columns, but no instructions"},
 	{"no-gc",
-	 "`krait report FILE --kind` chooses afterwards; what the collector took is shown"},
+	 "krait always shows the garbage collector's time; `krait report FILE --kind gc` shows it "
+	 "alone"},
 	{"heatmap", "the page has the lines and their shares; use --flamegraph"},
-	{"binary", "krait's page and .pb.gz keep all; `krait report FILE -o OTHER` converts"},
-	{"compression", "krait's files are as their names say: .pb.gz, .folded.gz"},
+	{"binary", "krait's pages and .pb.gz files keep everything; `krait report FILE -o OTHER` "
+		   "converts them"},
+	{"compression", "the recording in krait's page is always compressed"},
 	{"diff-flamegraph", "`krait diff OLD NEW -o diff.html` compares two recordings"},
-	{"realtime-stats", "`krait record -v` tells of the sampling"},
+	{"realtime-stats", "`krait record -v` prints figures about the sampling at its end"},
 	{"sort", "`krait report FILE` prints tables"},
 	{"limit", "`krait report FILE --limit N` prints tables"},
 	{"no-summary", "`krait report FILE` prints tables"},
@@ -297,7 +299,7 @@ static int run_run(const struct command *self, int argc, char **argv)
 
 const struct command command_attach = {
 	.name = "attach",
-	.summary = "Record a process, in the words of Python 3.15's sampler.",
+	.summary = "Record a process, with the options of Python 3.15's own sampler.",
 	.synopsis = (const char *const[]){"attach [OPTIONS] PID", NULL},
 	.examples =
 		(const char *const[]){"krait attach -d 10 123\ta page",
@@ -312,7 +314,7 @@ const struct command command_attach = {
 
 const struct command command_run = {
 	.name = "run",
-	.summary = "Record a script, in the words of Python 3.15's sampler.",
+	.summary = "Record a script, with the options of Python 3.15's own sampler.",
 	.synopsis = (const char *const[]){"run [OPTIONS] SCRIPT [ARGUMENT...]",
 					  "run [OPTIONS] -m MODULE [ARGUMENT...]", NULL},
 	.examples = (const char *const[]){"krait run app.py --port 80\ta page",

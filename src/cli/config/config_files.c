@@ -172,7 +172,7 @@ static bool is_in_safe_place(struct config *c, const char *path)
 		return true; /* opening the file fails as well, and the caller reports that */
 	if (is_owners(&st) && !others_write(&st))
 		return true;
-	config_fault(c, "%s lies in %s, where others than root can replace it; move it", path,
+	config_fault(c, "%s lies in %s, where users other than root can replace it; move it", path,
 		     str_cstr(&dir));
 	return false;
 }

@@ -150,8 +150,8 @@ static void add_folded(const struct diff_facts *f, struct str *b)
 	}
 	if (n)
 		str_addf(b,
-			 "Left out: %zu caller%s that changed only because %s a function above: "
-			 "%s%s.",
+			 "Left out: %zu caller%s that changed only because %s a function in the "
+			 "table: %s%s.",
 			 n, n == 1 ? "" : "s", n == 1 ? "it calls" : "they call", str_cstr(&names),
 			 n > NAMED ? ", ..." : "");
 }
@@ -213,12 +213,13 @@ static void print_legend(const struct diff_facts *f, unsigned limit, enum column
 			 const char *mark, FILE *out)
 {
 	const char *how = f->diff.timed ? "block permutation over time"
-					: "samples taken as independent: no times in a profile";
+					: "samples assumed to be independent: a profile has no "
+					  "times";
 
 	if (has_marks(f, limit, columns))
 		fprintf(out,
-			"\n%s is more than noise (%s, corrected for all rows); "
-			"a change without %s may be chance.\n",
+			"\n%s: the change is more than noise (%s, corrected for all rows); a "
+			"change without %s may be chance.\n",
 			mark, how, mark);
 	else
 		fprintf(out,

@@ -215,8 +215,8 @@ static void add_quiet(const struct diff_facts *f, const char *what, struct str *
 {
 	if (f->diff.waits && !f->diff.timed) {
 		str_addf(b,
-			 "%s differs may be noise: the samples have no times, so it isn't known "
-			 "how many waits there were",
+			 "%s differs may be noise, because the samples have no times, so that "
+			 "krait can't count the waits",
 			 what);
 		return;
 	}

@@ -255,7 +255,7 @@ static int forget(void)
 		r = cache ? unwind_cache_forget(cache) : -ENOENT;
 	unwind_cache_free(cache);
 	if (r == -ENOENT) {
-		puts("krait keeps no cache of yours");
+		puts("krait has no cache of yours to remove");
 		return EXIT_DONE;
 	}
 	if (r < 0) {

@@ -93,7 +93,8 @@ void check_memlock(struct doctor *d)
 		return;
 	}
 	f = finding_add(d, "locked memory", FINDING_FAIL,
-			"limited to %llu KiB, and before 5.11 BPF maps count as locked memory",
+			"the limit is %llu KiB, and before kernel 5.11 BPF maps count as locked "
+			"memory",
 			(unsigned long long)limit.rlim_cur / 1024);
 	finding_remedy(f, "ulimit -l unlimited");
 }

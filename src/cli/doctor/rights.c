@@ -188,7 +188,9 @@ static void check_rate(struct doctor *d)
 	/* With the values 0 and 100, the kernel has no limit. */
 	if (percent <= 0 || percent == 100)
 		finding_add(d, "sample rate", FINDING_OK,
-			    "the kernel allows at most %ld Hz, not throttled", rate);
+			    "the kernel allows at most %ld Hz, and doesn't throttle "
+			    "sampling",
+			    rate);
 	else
 		finding_add(d, "sample rate", FINDING_OK,
 			    "the kernel allows at most %ld Hz; it throttles sampling that takes "
@@ -224,8 +226,8 @@ void check_perf(struct doctor *d)
 	if (paranoid > 2) {
 		struct finding *f = finding_add(d, "perf", FINDING_WARN,
 						"kernel.perf_event_paranoid is %ld: above 2 many "
-						"kernels of Debian and Ubuntu "
-						"let only root sample, whatever --grant gave",
+						"kernels of Debian and Ubuntu let only root "
+						"sample, even after krait doctor --grant",
 						paranoid);
 
 		finding_remedy(f, "sudo sysctl kernel.perf_event_paranoid=2");

@@ -50,15 +50,14 @@ static const struct option_row rows[] = {
 	 .field = FIELD(render.value),
 	 .initial = "the first profile's default",
 	 .complete = "samples cpu off_cpu gil_wait gil_blame lock_blame",
-	 .help = "the value that text and pictures show, and that is shown first of the merged "
-		 "profile"},
+	 .help = "the value that text and pictures show; in the merged profile it is the default"},
 	{.name = "no-times",
 	 .set = value_times_none,
 	 .field = FIELD(render.times),
 	 .help = "write no times, for a smaller file"},
 	WINDOW_STORE_ROW(FIELD(store),
-			 "windows of this store instead of files: krait merge --store "
-			 "DIR 1h 03:00..03:10 -o ALL.pb.gz"),
+			 "windows of this store of krait agent instead of files: krait merge "
+			 "--store DIR 1h 03:00..03:10 -o ALL.pb.gz"),
 	VALUE_QUIET_ROW(FIELD(quiet), "Conduct"),
 	OPTION_HELP,
 	{},

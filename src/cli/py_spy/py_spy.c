@@ -70,7 +70,7 @@ static int set_format(void *field, const char *text)
 	 .complete = COMPLETE_PROCESS, .help = "the process, in decimal or hex"}
 #define ROW_FILENAMES                                                                              \
 	{.name = "full-filenames", .set = value_flag, .field = FIELD(full_filenames),              \
-	 .help = "whole paths of files, not from the package on"}
+	 .help = "show whole paths of files, not only the part from the package on"}
 #define ROW_SUBPROCESSES                                                                           \
 	{.name = "subprocesses", .letter = 's', .set = value_flag, .field = FIELD(subprocesses),   \
 	 .help = "record its child processes too"}
@@ -116,7 +116,7 @@ static const struct option_row record_rows[] = {
 	 .set = set_duration,
 	 .field = FIELD(duration_ns),
 	 .initial = "unlimited",
-	 .help = "how long; a program that was started is killed then"},
+	 .help = "how long to record; a program that krait started is killed then"},
 	ROW_RATE,
 	ROW_SUBPROCESSES,
 	{.name = "function",

@@ -36,7 +36,7 @@ static void add_unread(const struct session *s, struct closing *c)
 			     why);
 	else if (st->unread_files)
 		closing_line(c, LOG_WARN,
-			     "functions of %u files have no names, of %s among them: %s",
+			     "functions of %u files, for example of %s, have no names: %s",
 			     st->unread_files, st->unread_file, why);
 	if (st->unread_kernel)
 		closing_line(c, LOG_WARN, "some of the kernel's functions have no names: %s", why);
@@ -92,7 +92,8 @@ static void add_missing(const struct session *s, struct closing *c)
 	closing_name_event(s, cpu, &of);
 	if (m->shadowed)
 		str_addf(&why,
-			 "; up to %llu of them were due while krait took samples of other events",
+			 "; up to %llu of them may be missing because krait was taking a sample of "
+			 "another event",
 			 (ull)m->shadowed);
 	if (m->missing)
 		closing_line(c, LOG_WARN,
@@ -108,7 +109,8 @@ static void add_lost(const struct session *s, struct closing *c)
 	bool waits_alone = s->events.n == 1 && session_events_wait(&s->events);
 
 	if (c->m->kernel.counters[COUNT_RING_FULL])
-		closing_line(c, LOG_WARN, "%llu records lost because the ring was full%s",
+		closing_line(c, LOG_WARN,
+			     "%llu records lost because the kernel's ring buffer was full%s",
 			     (ull)c->m->kernel.counters[COUNT_RING_FULL],
 			     waits_alone ? "" : "; sample less often (-F)");
 	add_counter(c, COUNT_NO_RING);
@@ -153,7 +155,7 @@ static void add_lost(const struct session *s, struct closing *c)
 			     st->maps_unread, st->maps_unread == 1 ? "" : "es");
 	if (st->lost_names)
 		closing_line(c, LOG_WARN,
-			     "%llu frame%s without name or line, which couldn't be read",
+			     "%llu frame%s without name or line, because these couldn't be read",
 			     (ull)st->lost_names, st->lost_names == 1 ? "" : "s");
 	if (st->lists_cut)
 		closing_line(c, LOG_NOTE,
@@ -299,7 +301,7 @@ static void add_condensed(const struct session *s, struct closing *c)
 {
 	if (s->condensed)
 		closing_line(c, LOG_NOTE,
-			     "to save memory, krait summed up what is rare %u time%s: "
+			     "to save memory, krait summed up rare data %u time%s: "
 			     "functions as [rare code], threads that had ended as [ended]%s",
 			     s->condensed, s->condensed == 1 ? "" : "s",
 			     s->prompt ? "" : "; --memory may allow more");

@@ -61,7 +61,7 @@ int fail_refused(const struct session *s, enum color_mode color, int code)
 
 static void say_broken_off(void)
 {
-	log_error("%s; what was recorded until then is shown", error_words());
+	log_error("%s; krait shows what it had recorded before that", error_words());
 }
 
 int fail_stop(struct session *s, int before)

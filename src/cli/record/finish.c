@@ -230,7 +230,7 @@ static void say_not_written(struct recording *x, const struct summary *m)
 	say_use(x, m);
 	log_note("there is nothing to show, so %s isn't written%s",
 		 streq(x->path, "-") ? "a page" : x->path,
-		 earlier ? "; the file of that name is from an earlier time" : "");
+		 earlier ? "; the file of that name is older than this recording" : "");
 }
 
 /* Prints what was found, where it was written, and how to see more. */

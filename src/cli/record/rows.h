@@ -125,8 +125,9 @@
 	 .field = RECORD_FIELD(session.native),                                                    \
 	 .initial = "leaf",                                                                        \
 	 .complete = "leaf full none",                                                             \
-	 .help = "C, C++, Rust... frames: leaf shows what the innermost Python function called, "  \
-		 "full also what lies between and above Python functions, none nothing"}
+	 .help = "which frames of C, C++, Rust... are recorded: leaf: those that the innermost "   \
+		 "Python function called; full: also those between and above Python functions; "   \
+		 "none: no such frames"}
 
 #define RECORD_ROW_ALL                                                                             \
 	{.name = "all",                                                                            \

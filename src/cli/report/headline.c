@@ -99,7 +99,7 @@ int headline_add(struct profile *p, const char *value, bool inverted, bool parti
 	if (!r && (costs_whole(&f.costs) || f.waits.n))
 		report_add_lede(&f, b);
 	if (!r && f.costs.less)
-		str_add(b, ". The picture and the tables have only what is above 0");
+		str_add(b, ". The picture and the tables leave out negative values");
 	r = r ? r : f.waits.n > 0;
 	report_facts_fini(&f);
 	return r;

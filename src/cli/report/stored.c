@@ -39,7 +39,8 @@ int stored_last(struct stored *s, struct operands *operands)
 		return err_set(-EINVAL, "say which window to show: krait last 10m");
 	if (s->since)
 		return err_set(-EINVAL,
-			       "krait last takes the start as its operand; leave --since out");
+			       "krait last takes the window's start without --since, as in "
+			       "`krait last 10m`; leave --since out");
 	s->since = TAKE_PTR(operands->operand);
 	return 0;
 }

@@ -322,7 +322,7 @@ static int set_up(struct interactive *i)
 	browse_init(&i->browse, &i->top->shown);
 	i->top->browse = &i->browse;
 	i->browse.invert = i->top->options->record.view.invert;
-	i->browse.several_by = "-e NAME more than once records several";
+	i->browse.several_by = "give -e NAME more than once to record several";
 	i->screen.color = color_wanted(i->top->options->record.color, stdout);
 	i->screen.utf8 = terminal_is_utf8();
 	signals_undo(terminal_restore, &i->terminal);

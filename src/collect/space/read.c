@@ -226,7 +226,7 @@ static int get_maps(struct collect *c, struct process *p, struct proc *proc, enu
 {
 	*told = may_be_told(p, why) && told_maps(c, p, proc, ret, s);
 	log_debug("mappings of process %u: %s", p->key.tgid,
-		  *told ? "known from perf events" : "read from /proc");
+		  *told ? "taken from perf's mmap events" : "read from /proc");
 	if (*told)
 		return 0;
 	maps_fini(ret);

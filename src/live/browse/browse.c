@@ -121,7 +121,7 @@ static int toggle_kind(struct browse *b, enum frame_kind kind, enum frame_kind t
 	l->hide[kind] = l->hide[too] = !l->hide[kind];
 	live_show(l, l->table, l->only);
 	browse_say(b, "%s frames %s", kind == KIND_KERNEL ? "kernel" : "native",
-		   l->hide[kind] ? "count for the function that called them" : "are shown");
+		   l->hide[kind] ? "are hidden; their time counts for their callers" : "are shown");
 	return browse_reset(b);
 }
 

@@ -96,7 +96,7 @@ void image_check(struct image_ctx *c)
 	if (!is_code_type(c, type + l->type_name)) {
 		image_unsupported(
 			c->image,
-			"CPython %u.%u whose objects begin in a way that krait doesn't know",
+			"CPython %u.%u whose objects have a header that krait doesn't know",
 			l->version >> 8, l->version & 0xff);
 		return;
 	}

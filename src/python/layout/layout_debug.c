@@ -178,8 +178,8 @@ static int check_relations(const uint64_t *m)
 
 		if (m[r->a] != m[r->b] + (uint64_t)(int64_t)r->delta)
 			return err_set(-ENOTSUP,
-				       "its _Py_DebugOffsets contradict each other: %s is %llu, "
-				       "but %s is %llu",
+				       "the interpreter's _Py_DebugOffsets contradict each other: "
+				       "%s is %llu, but %s is %llu",
 				       names[r->a], (unsigned long long)m[r->a], names[r->b],
 				       (unsigned long long)m[r->b]);
 	}
@@ -188,8 +188,8 @@ static int check_relations(const uint64_t *m)
 
 		if (m[in->member] >= m[in->size] || m[in->member] % in->align)
 			return err_set(-ENOTSUP,
-				       "its _Py_DebugOffsets say %s is %llu, which doesn't fit: %s "
-				       "is %llu",
+				       "the interpreter's _Py_DebugOffsets have an impossible %s: "
+				       "%llu, while %s is %llu",
 				       names[in->member], (unsigned long long)m[in->member],
 				       names[in->size], (unsigned long long)m[in->size]);
 	}
@@ -198,8 +198,7 @@ static int check_relations(const uint64_t *m)
 
 static int unusable(const char *bad)
 {
-	return bad ? err_set(-ENOTSUP,
-			     "its _Py_DebugOffsets have a value of %s that krait can't use", bad)
+	return bad ? err_set(-ENOTSUP, "the interpreter's _Py_DebugOffsets have a wrong %s", bad)
 		   : 0;
 }
 
@@ -285,8 +284,7 @@ static int check_read(const uint64_t *m)
 		bad = "thread_id";
 	else if (m[M_current_frame] >= m[M_thread_id])
 		bad = "current_frame";
-	return bad ? err_set(-ENOTSUP, "its _Py_DebugOffsets have too large an offset of %s", bad)
-		   : 0;
+	return unusable(bad);
 }
 
 static const struct order *find_order(unsigned version)
@@ -314,14 +312,15 @@ static int read_members(const uint8_t *runtime, size_t n, uint64_t *m, const str
 
 	memset(m, 0, M_MAX * sizeof(*m));
 	if (n < 16 || memcmp(runtime, PY_COOKIE, 8) != 0)
-		return err_set(-ENOTSUP, "it has no _Py_DebugOffsets");
+		return err_set(-ENOTSUP, "the interpreter has no _Py_DebugOffsets");
 	memcpy(&version, runtime + 8, sizeof(version));
 	order = version <= UINT32_MAX ? find_order((unsigned)(version >> 16)) : NULL;
 	if (!order || version >> 24 != 3)
-		return err_set(-ENOTSUP, "its _Py_DebugOffsets have the unknown version %llx",
+		return err_set(-ENOTSUP,
+			       "the interpreter's _Py_DebugOffsets have the unknown version %llx",
 			       (unsigned long long)version);
 	if (n < order->n * sizeof(uint64_t))
-		return err_set(-ENOTSUP, "its _Py_DebugOffsets are cut off");
+		return err_set(-ENOTSUP, "the interpreter's _Py_DebugOffsets are cut off");
 	for (size_t i = 0; i < order->n; i++)
 		memcpy(&m[order->member[i]], runtime + i * sizeof(uint64_t), sizeof(uint64_t));
 	*ret = order;

@@ -132,7 +132,7 @@ static int wait_for_pin(struct store *s, const char *words, int64_t after, struc
 	return r > 0 ? 0
 	       : r   ? r
 		     : err_set(-ETIMEDOUT,
-			       "the mark was sent, but the agent hasn't pinned its time in %d s",
+			       "the mark was sent, but the agent didn't pin it within %d s",
 			       (int)(WAIT_NS / NSEC_PER_SEC));
 }
 

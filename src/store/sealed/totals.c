@@ -40,7 +40,7 @@ struct total *totals_get(struct totals *t, enum total_kind kind, const char *nam
 	    (count(t, kind) >= TOTALS_SERVICES || strlen(name) > TOTALS_NAME_BYTES))
 		return totals_get(t, kind, TOTALS_OTHERS);
 	if (kind == TOTAL_FUNCTION && count(t, kind) >= TOTALS_FUNCTIONS) {
-		(void)err_set(-E2BIG, "at most %d functions are counted", TOTALS_FUNCTIONS);
+		(void)err_set(-E2BIG, "at most %d functions can be counted", TOTALS_FUNCTIONS);
 		return NULL;
 	}
 	new.name = strdup(name);

@@ -87,8 +87,8 @@ static const char *mismatch(const struct search *s, int fd, const char *path, bo
 	if (!by_link)
 		return NULL;
 	if (checksum(fd, &crc) < 0)
-		return "too large to be checked";
-	return crc != s->link_crc ? "another checksum" : NULL;
+		return "too large for its checksum to be computed";
+	return crc != s->link_crc ? "its checksum isn't the one in .gnu_debuglink" : NULL;
 }
 
 /*

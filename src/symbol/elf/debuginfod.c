@@ -24,7 +24,8 @@ int debuginfod_fetch(const uint8_t *id, size_t n)
 	static bool said;
 
 	if (getenv("DEBUGINFOD_URLS") && !said)
-		log_info("DEBUGINFOD_URLS is set, but a static krait can't load libdebuginfod");
+		log_info("DEBUGINFOD_URLS is set, but a statically linked krait can't load "
+			 "libdebuginfod");
 	said = true;
 	return -ENOENT;
 }

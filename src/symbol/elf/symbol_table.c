@@ -78,7 +78,7 @@ static int keep(struct symbol_table *t, const struct symbol_candidate *c)
 		return 0;
 	}
 	if (!slice_hold(c->bytes + sizeof(s)))
-		return err_set(-EFBIG, "the names of its symbols take more than half of %s",
+		return err_set(-EFBIG, "the names of the file's symbols take more than half of %s",
 			       limit_names.memory);
 	str_add_n(&t->names, c->name, c->bytes);
 	if (c->bytes == SYMBOL_NAME_BYTES)

@@ -265,7 +265,7 @@ const char *code_state_step(struct code_state *st, const struct x86_insn *insn, 
 	if (!is_place(sp))
 		return "the stack pointer gets a value that isn't known";
 	if (sp->kind == CODE_CFA && sp->off > -WORD)
-		return "more is popped than was pushed";
+		return "the function pops more than it has pushed";
 	return NULL;
 }
 

@@ -349,7 +349,7 @@ def metrics():
     os.chmod(d + "/token", 0o644)
     serve = ["agent", "serve", "--store", d + "/store", "--socket", d + "/none.sock"]
     refused(1, "others may read the token", *serve, "--token-file", d + "/token")
-    refused(1, "no address of this machine alone", *serve, "--metrics", "0.0.0.0:%d" % port)
+    refused(1, "isn't an address that only this machine can reach", *serve, "--metrics", "0.0.0.0:%d" % port)
     os.chmod(d + "/token", 0o600)
     with server(d, "--metrics", "127.0.0.1:%d" % port, "--token-file", d + "/token") as (_, path):
         code, text = get(port)

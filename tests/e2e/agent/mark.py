@@ -168,7 +168,7 @@ def refusals():
         refused(2, "about waits; add --wall", "agent", "run", "--pin-wait", "80", "--store", d)
         refused(2, "isn't the path of a program from / on", "agent", "run", "--on-trigger", "x.sh", "--store", d)
         refused(2, "can't be run: Permission denied", "agent", "run", "--on-trigger", "/etc/passwd", "--store", d)
-        refused(2, "sees how processes end: add --wall", "agent", "run", "--pin-failures", "--store", d)
+        refused(2, "--pin-failures needs --wall", "agent", "run", "--pin-failures", "--store", d)
         refused(2, "not a percentage", "agent", "run", "--pin-cpu", "0", "--store", d)
 
 
@@ -182,7 +182,7 @@ def much_cpu():
         kit.end_agent(agent)
         pin, = status(d + "/store")["pins"]
         print(pin)
-        check(pin["cause"] == "cpu" and " took of one CPU in 10 s: " in pin["words"], pin)
+        check(pin["cause"] == "cpu" and " % of one CPU in 10 s" in pin["words"], pin)
         check(samples(d + "/store", target.pid, d + "/x.pb.gz", "--pin", "1")[0], "no samples")
 
 

@@ -161,7 +161,7 @@ def lost_with_writers(store):
     """Returns (how many samples are lost because writers died, how often a writer was started
     again), as `krait agent status` says."""
     said = krait("agent", "status", "--store", store).stdout
-    found = re.search(r"(\d+) with writers that died", said)
+    found = re.search(r"(\d+) when a writer died", said)
     again = re.search(r"writer +was started again (\d+) times", said)
     check(found and again, said)
     return int(found.group(1)), int(again.group(1))

@@ -577,7 +577,7 @@ def event_key():
         t.end()
     with python(SHARES) as target, on_screen(target, *PYTHON_ONLY) as t:
         t.wait("three (<string>")
-        t.type("e", "one event is recorded; -e NAME more than once")
+        t.type("e", "one event is recorded; give -e NAME more than once")
         t.end()
     # With --wall there are two more values than with events.
     with python(SHARES) as target, on_screen(target, "--wall", *PYTHON_ONLY) as t:

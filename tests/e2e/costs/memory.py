@@ -158,7 +158,7 @@ def refused_memory():
         size += 16 << 20
         done = krait(*args, timeout=100, preexec_fn=lambda: resource.setrlimit(
             resource.RLIMIT_AS, (size, size)))
-        check(done.returncode == 1 and "what was recorded until then is shown" in done.stderr,
+        check(done.returncode == 1 and "krait shows what it had recorded before that" in done.stderr,
               "exit code %d: %s" % (done.returncode, done.stderr))
         with open(d + "/o.json") as f:
             samples = json.load(f)["samples"]

@@ -681,7 +681,7 @@ def no_ring():
         env = kit.preloaded(d, REFUSED, 'MAP="rings"', "FROM=1", "ERROR=0")
         done = krait("record", "-p", target.pid, "-d", 1, "-F", 99, "-o", d + "/o.pb.gz", env=env)
         check("records lost on a CPU that came online later" in done.stderr, done.stderr)
-        check("ring was full" not in done.stderr, done.stderr)
+        check("ring buffer was full" not in done.stderr, done.stderr)
 
 
 @kit.case

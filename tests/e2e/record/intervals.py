@@ -213,7 +213,7 @@ def wrong_files():
     with folder() as d:
         refused_lines(d, b"", "--by item: no sample has that label")
         refused_lines(d, b"\0\xff{\n" * 9, "9 of 9 lines aren't intervals", "line 1: byte 0")
-        refused_lines(d, b'{"pid":1,"begin":1,"end":2,"labels":{"item":"x"}}\n', "no sample lies in any of its intervals")
+        refused_lines(d, b'{"pid":1,"begin":1,"end":2,"labels":{"item":"x"}}\n', "no sample lies in any interval of the file")
         for name, words in (("none", "No such file"), (".", "isn't a regular file"), ("fifo", "isn't a regular file"),
                             ("link", "isn't a regular file"), ("zero", "isn't a regular file")):
             if name == "fifo":
@@ -229,7 +229,7 @@ def wrong_files():
         with open(huge, "wb") as f:
             f.truncate(1 << 40)
         done = krait("record", "-o", d + "/p.pb.gz", "--label-intervals", huge, "--", kit.PYTHON, "-c", "for i in range(3000000): i")
-        check(done.returncode == 0 and re.search("only its first 64 MiB", done.stderr), done.stderr)
+        check(done.returncode == 0 and re.search("only the first 64 MiB", done.stderr), done.stderr)
 
 
 @case

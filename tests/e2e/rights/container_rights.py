@@ -228,7 +228,7 @@ def gvisor():
     if code or out.strip() != "4.4.0":
         raise kit.Skip("runsc doesn't run here: %s" % (err or out).strip()[-200:])
     # This version of runsc doesn't know CAP_BPF: it doesn't start a container with that capability.
-    said = refused("this is gVisor", runtime=runtime)
+    said = refused("krait runs in gVisor", runtime=runtime)
     works(**as_docker(said, from_go(), RIGHTS))
 
 

@@ -64,7 +64,7 @@ static bool finds_stack(void)
 /* Tells whether the reason for a refusal names a member of the debug offsets. */
 static bool names_a_member(const char *why)
 {
-	return str_starts(why, "its _Py_DebugOffsets ");
+	return str_starts(why, "the interpreter's _Py_DebugOffsets ");
 }
 
 static void test_inserted(void **state)

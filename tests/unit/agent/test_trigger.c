@@ -180,7 +180,7 @@ static void test_cpu(void **state)
 	burn("service", "shop", 1.1);
 	assert_false(turn(19));
 	assert_true(turn(20));
-	expect_pin("cpu", "shop took of one CPU in 10 s: 51 %", -40, 80);
+	expect_pin("cpu", "shop took 51 % of one CPU in 10 s", -40, 80);
 	/* the condition stays met until a window with less CPU time */
 	assert_true(turn(29));
 	burn("service", "shop", 1);
@@ -212,7 +212,7 @@ static void test_waiting(void **state)
 	wait_in("shop", "", 19);
 	wait_in("shop", "", 4);
 	assert_true(turn(20));
-	expect_pin("waiting", "shop waited of one thread's time in 10 s: 230 %", -40, 80);
+	expect_pin("waiting", "shop waited 230 % of one thread's time in 10 s", -40, 80);
 }
 
 /*
@@ -269,7 +269,7 @@ static void test_long(void **state)
 	assert_false(turn(2010));
 	burn("service", "shop", 9);
 	assert_true(turn(2020));
-	expect_pin("cpu", "shop took of one CPU in 10 s: 90 %", 1960, 2080);
+	expect_pin("cpu", "shop took 90 % of one CPU in 10 s", 1960, 2080);
 }
 
 /* A service's name may have any bytes, because its process chooses the name. */

@@ -262,7 +262,7 @@ static void test_refused_files(void **state)
 	rmdir(path);
 	write_text("agent.conf", "wall\n");
 	assert_int_equal(chmod(dir, 0777), 0);
-	assert_refused("where others than root can replace it");
+	assert_refused("where users other than root can replace it");
 	assert_int_equal(chmod(dir, 01777), 0);
 	again();
 	assert_int_equal(load(NULL), 0);

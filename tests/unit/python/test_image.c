@@ -148,7 +148,7 @@ static void test_unknown_object(void **state)
 	ew_symbol(&f.w, "_PyRuntime", 0x4000, 1464, 1);
 	assert_int_equal(read_image(&f, "python3.8", &image), 1);
 	assert_string_equal(image.unsupported,
-			    "CPython 3.8 whose objects begin in a way that krait doesn't know");
+			    "CPython 3.8 whose objects have a header that krait doesn't know");
 }
 
 static void test_old_and_unknown(void **state)
@@ -323,7 +323,9 @@ static void test_unknown_debug_offsets(void **state)
 	ew_symbol(&f.w, "_PyRuntime", add_new_python(&f, offsets, ARRAY_SIZE(offsets)), 1000, 1);
 	assert_int_equal(read_image(&f, "app", &image), 1);
 	assert_non_null(
-		strstr(image.unsupported, "CPython 3.16: its _Py_DebugOffsets say owner is 4000"));
+		strstr(image.unsupported,
+		       "CPython 3.16: the interpreter's _Py_DebugOffsets have an impossible owner: "
+		       "4000"));
 }
 
 int main(void)

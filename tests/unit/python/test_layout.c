@@ -173,7 +173,7 @@ static void test_unknown_version(void **state)
 	v[1] = 0x031000f0;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
 	assert_string_equal(err_msg(),
-			    "its _Py_DebugOffsets have a value of executable that krait can't use");
+			    "the interpreter's _Py_DebugOffsets have a wrong executable");
 	v[1] = 0x030c00f0;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
 	v[1] = 0x040000f0;
@@ -250,7 +250,7 @@ static void test_further_in(void **state)
 	v[STACKPOINTER] += 8;
 	v[OWNER] += 8;
 	assert_int_equal(read_offsets(v, ARRAY_SIZE(v), &l), -ENOTSUP);
-	assert_string_equal(err_msg(), "its _Py_DebugOffsets have too large an offset of owner");
+	assert_string_equal(err_msg(), "the interpreter's _Py_DebugOffsets have a wrong owner");
 	memcpy(v, debug_offsets_3_15, sizeof(v));
 	v[THREAD_ID] = 248;
 	v[THREAD_ID + 1] = 256;

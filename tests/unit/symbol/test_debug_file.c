@@ -118,14 +118,16 @@ static void test_link(void **state)
 	expect("/srv/noid.so", "noid", "hidden", "/srv/noid.debug: another build id");
 	run("rm root/usr/lib/debug/srv/noid.debug; cp noid.debug root/srv/; printf x >> "
 	    "root/srv/noid.debug");
-	expect("/srv/noid.so", "noid", NULL, "/srv/noid.debug: another checksum");
+	expect("/srv/noid.so", "noid", NULL,
+	       "/srv/noid.debug: its checksum isn't the one in .gnu_debuglink");
 	run("rm root/srv/noid.debug; mkdir root/srv/.debug; ln -s /srv/real "
 	    "root/srv/.debug/noid.debug;"
 	    "cp noid.debug root/srv/real");
 	expect("/srv/noid.so", "noid", "hidden", NULL);
 	run("cp noid.debug large; truncate -s 4000M large; rm root/srv/.debug/noid.debug; mv large "
 	    "root/srv/.debug/noid.debug");
-	expect("/srv/noid.so", "noid", NULL, "/srv/.debug/noid.debug: too large to be checked");
+	expect("/srv/noid.so", "noid", NULL,
+	       "/srv/.debug/noid.debug: too large for its checksum to be computed");
 	run("rm root/srv/.debug/noid.debug; mkfifo root/srv/.debug/noid.debug");
 	expect("/srv/noid.so", "noid", NULL, NULL);
 }

@@ -193,7 +193,7 @@ static void refusals(void **state)
 	REFUSED("\x74\x01\x53\x90\xc3",
 		"two paths to one instruction have different stack pointers");
 	REFUSED("\x53\xc3", "a return with another stack pointer than at the entry");
-	REFUSED("\x5b\xc3", "more is popped than was pushed");
+	REFUSED("\x5b\xc3", "the function pops more than it has pushed");
 	REFUSED("\xff\xe0", "an indirect jump whose targets aren't known");
 	REFUSED("\x48\x8b\x27\xc3",
 		"the stack pointer gets a value that isn't known"); /* mov (%rdi),%rsp */
