@@ -75,7 +75,7 @@ baseline() {
 	status=$(printf 'header = "JOB-TOKEN: %s"\n' "$CI_JOB_TOKEN" |
 		curl -sSL -K - -o "$1" -w '%{http_code}' -G --data-urlencode "job=$CI_JOB_NAME" \
 			"$CI_API_V4_URL/projects/$CI_PROJECT_ID/jobs/artifacts/$CI_DEFAULT_BRANCH/raw/krait.pb.gz") || {
-		say "the baseline can't be had"
+		say "can't get the baseline"
 		rm -f "$1"
 		exit 1
 	}
@@ -83,7 +83,7 @@ baseline() {
 	case $status in
 	200) ;;
 	404) say "there is no baseline yet" ;;
-	*) say "the baseline can't be had: HTTP $status"; exit 1 ;;
+	*) say "can't get the baseline: HTTP $status"; exit 1 ;;
 	esac
 }
 
@@ -167,7 +167,7 @@ print(*[n["id"] for n in notes if not n["system"] and n["author"]["id"] == user[
 comment() {
 	[ $# = 1 ] || usage
 	mark=$(sed -n "1s/^${MARK}[A-Za-z0-9._-]* -->\$/&/p" "$1")
-	[ -n "$mark" ] || { say "$1 wasn't written by compare"; exit 2; }
+	[ -n "$mark" ] || { say "$1 wasn't written by benchmark.sh compare"; exit 2; }
 	if [ -n "${GITLAB_CI:-}" ]; then
 		comment_on_gitlab "$1" "$mark"
 	else

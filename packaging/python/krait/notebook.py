@@ -52,7 +52,7 @@ def load(shell):
         """%%krait [OPTIONS of krait record]: where the cell's CPU time goes. %krait STATEMENT:
         where one statement's CPU time goes."""
         if cell is None and not line.strip():
-            print("%%krait [OPTIONS of krait record] above a cell, or %krait STATEMENT: where its CPU time goes")
+            print("Write %%krait [OPTIONS of krait record] above a cell, or %krait STATEMENT, to see where its CPU time goes")
             return
         if cell is None:
             run(shell, line, "")
@@ -104,7 +104,7 @@ def options_of(line):
 def run(shell, code, line):
     """Runs the code of a cell, and records it if that is possible."""
     if needs_running_loop(shell, code):
-        print("krait: a cell with await can't run below %%%%krait; without it, record this process: krait record -p %d" % os.getpid())
+        print("krait: a cell with await can't run below %%%%krait. Remove %%%%krait, and record this process instead: krait record -p %d" % os.getpid())
         raise Failed()
     with tempfile.TemporaryDirectory(prefix="krait-cell.") as folder:
         taken = recording.Recording(os.path.join(folder, "cell.pb.gz"))
@@ -130,7 +130,7 @@ def show(taken):
         return
     for line in taken.warnings():
         print(line)
-    print(recording.report(taken.output).get("summary") or "Nothing that ran long enough for a sample.")
+    print(recording.report(taken.output).get("summary") or "Nothing ran long enough for a sample.")
     svg = picture(taken.output)
     if svg:
         from IPython.display import display  # pylint: disable=import-outside-toplevel # IPython called us

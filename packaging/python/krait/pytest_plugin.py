@@ -160,7 +160,7 @@ def rows(page):
     unit_is_time = everything.get("unit") == "nanoseconds"
     tests = [s for s in everything.get("shares", ()) if s["name"] != "[no test]"]
     if not tests or not unit_is_time:
-        return ["No test took CPU time that could be sampled."]
+        return ["No test took enough CPU time for a sample."]
     total, within = everything["shown"], sum(s["total"] for s in tests)
     lines = ["%s of CPU time, %s of it in tests" % (seconds(total), seconds(within))]
     for share in sorted(tests, key=lambda s: -s["total"])[:ROWS]:
