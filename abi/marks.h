@@ -69,12 +69,12 @@
 	  "The Python state that was found belongs to another thread.")                            \
 	X(FRAME_FAULT, INCOMPLETE, "frame not readable",                                           \
 	  "The memory of a frame could not be read.")                                              \
-	X(FRAME_TORN, INCOMPLETE, "caught while one frame took the place of another",              \
+	X(FRAME_TORN, INCOMPLETE, "taken while one frame replaced another",                        \
 	  "The sample was taken during a call or a return, when the frames did not lead to the "   \
 	  "outermost one.")                                                                        \
 	X(FRAME_CYCLE, INCOMPLETE, "frame chain runs in a circle",                                 \
 	  "Following the callers led back to a frame that had been read already.")                 \
-	X(FRAME_CALLER, INCOMPLETE, "the caller of its outermost function isn't known",            \
+	X(FRAME_CALLER, INCOMPLETE, "the caller of the outermost function isn't known",            \
 	  "On Python 3.9, when an exception is thrown into a generator, the interpreter itself "   \
 	  "doesn't know by which function.")                                                       \
 	X(CODE_FAULT, INCOMPLETE, "code object not readable",                                      \
@@ -83,10 +83,10 @@
 	  "Verifying that the code objects are still the same would have taken too long.")         \
 	X(NOT_CODE, INCOMPLETE, "not a code object",                                               \
 	  "A frame has no code object: it was left over, or not set up yet.")                      \
-	X(STACK_LOST, INCOMPLETE, "its stack was lost on the way",                                 \
+	X(STACK_LOST, INCOMPLETE, "the stack was lost between the kernel and krait",               \
 	  "The kernel program sent the frames of this stack, but krait did not receive them.")     \
 	X(CROWDED, INCOMPLETE, "too many new processes to look at",                                \
-	  "So many processes began that krait counts the samples of this one without its stacks.")
+	  "So many processes began that krait only counts the samples of this one, without stacks.")
 
 /*
  * These words come before the words of a NATIVE_OUTCOMES entry, in marks and in the lines that a

@@ -35,7 +35,7 @@ started = outer()
 next(started)
 drive(started)
 """
-MARK = "[incomplete: the caller of its outermost function isn't known]"
+MARK = "[incomplete: the caller of the outermost function isn't known]"
 
 
 def stacks_of(python):
