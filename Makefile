@@ -114,9 +114,11 @@ BPF_SRC := $(sort $(wildcard bpf/events/*.bpf.c))
 SKEL    := $(if $(filter nobpf,$(VARIANT)),,$(BPF_SRC:bpf/events/%.bpf.c=$(G)/gen/%.skel.h))
 ASSETS  := $(sort $(wildcard src/picture/svg/*.js src/picture/svg/*.css))
 # The page: modules in the order in which their declarations are needed, one script in the binary.
-UI      := $(addprefix ui/,base.js waits.js data.js colour.js tree.js samples.js shape.js fold.js search.js label.js gestures.js \
-	     flame.js strip.js sides.js details.js table.js lines.js controls.js save.js state.js view.js boxes.js \
-	     diff.js diff_lines.js diff_table.js change.js divider.js gil.js relatives.js rows.js tools.js keys.js main.js)
+UI      := $(addprefix ui/,base/base.js data/waits.js data/data.js picture/colour.js data/tree.js data/samples.js \
+	     data/shape.js view/fold.js data/search.js picture/label.js picture/gestures.js picture/flame.js view/strip.js \
+	     data/sides.js parts/details.js parts/table.js parts/lines.js parts/controls.js view/save.js view/state.js \
+	     view/view.js view/boxes.js view/diff.js tables/diff_lines.js tables/diff_table.js change/change.js \
+	     change/divider.js tables/gil.js tables/relatives.js tables/rows.js tools.js change/keys.js main.js)
 PAGE    := page.js page.css page.html
 ASSET_H := $(ASSETS:src/picture/svg/%=$(G)/gen/%.h) $(PAGE:%=$(G)/gen/%.h) $(G)/gen/page_hash.h
 UNIT    := $(patsubst tests/unit/%.c,%,$(sort $(wildcard tests/unit/test_*.c tests/unit/*/test_*.c)))

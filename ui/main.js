@@ -2,27 +2,27 @@
 // The life of the page, from its first picture to its last part: which parts are read when, how the
 // page reacts to its window, and the state in its address.
 
-import {breathe, byId, mark} from './base.js';
-import {colourOf, legend, numbersOf} from './boxes.js';
+import {breathe, byId, mark} from './base/base.js';
+import {colourOf, legend, numbersOf} from './view/boxes.js';
 import {answer, brush, choose, keepPlace, placeInTime, saveSoon, search, show, showPath, sumStrip,
-	zoomTo} from './change.js';
-import {forPaper, onScheme} from './colour.js';
-import {readBoxes, readSamples, readSources, readView} from './data.js';
-import {hideTip, showTip} from './details.js';
-import {barsOf, changeNote, showChange} from './diff.js';
-import {foldedEarly, isDeep} from './fold.js';
-import {listenDivider, placeDivider} from './divider.js';
-import {listenKeys} from './keys.js';
-import {fillTable, linesSoon, table, tableSoon} from './rows.js';
-import {groupLabels, labelKeys} from './samples.js';
-import {byEffect, scaleEarly, sidesOf, sumSides} from './sides.js';
-import {beginFolded, beginWithChange, readState, writeState} from './state.js';
-import {Strip, reserveStrip} from './strip.js';
+	zoomTo} from './change/change.js';
+import {forPaper, onScheme} from './picture/colour.js';
+import {readBoxes, readSamples, readSources, readView} from './data/data.js';
+import {hideTip, showTip} from './parts/details.js';
+import {barsOf, changeNote, showChange} from './view/diff.js';
+import {foldedEarly, isDeep} from './view/fold.js';
+import {listenDivider, placeDivider} from './change/divider.js';
+import {listenKeys} from './change/keys.js';
+import {fillTable, linesSoon, table, tableSoon} from './tables/rows.js';
+import {groupLabels, labelKeys} from './data/samples.js';
+import {byEffect, scaleEarly, sidesOf, sumSides} from './data/sides.js';
+import {beginFolded, beginWithChange, readState, writeState} from './view/state.js';
+import {Strip, reserveStrip} from './view/strip.js';
 import {chips, header, tools} from './tools.js';
-import {baseTree, makeTree, setSelf, sumsFrom, valueOf} from './tree.js';
-import {above, flame, page, state, structure, weigh, withGroups} from './view.js';
+import {baseTree, makeTree, setSelf, sumsFrom, valueOf} from './data/tree.js';
+import {above, flame, page, state, structure, weigh, withGroups} from './view/view.js';
 
-/** @typedef {import('./flame.js').Flame} Flame */
+/** @typedef {import('./picture/flame.js').Flame} Flame */
 
 /** @param {Flame} flame */
 const hooks = (flame) => ({
@@ -159,7 +159,7 @@ const seen = () => new Promise((done) => {
 /**
  * If a picture would show little but its trunk (the calls that nearly all samples share), the page
  * begins with the user's own code.
- * @param {import('./tree.js').Tree} t with sums
+ * @param {import('./data/tree.js').Tree} t with sums
  */
 function beginDeep(t) {
 	const deep = !page.sides && isDeep(t, page.functions);
@@ -181,7 +181,7 @@ function deepFromStart() {
 
 /**
  * Shows the widest boxes, which can be zoomed and searched while the other boxes are read.
- * @param {import('./data.js').Preview} preview
+ * @param {import('./data/data.js').Preview} preview
  */
 function showEarly({parent, fn, depth, values}) {
 	const {data} = page, by = data.header.previewBy, n = data.functions.length;

@@ -2,20 +2,20 @@
 // The controls around the picture: the header, the toolbar, the tabs of the table, the filters that
 // are set.
 
-import {byId, counted, el, fit, percent, quantity, refill} from './base.js';
-import {legend} from './boxes.js';
+import {byId, counted, el, fit, percent, quantity, refill} from './base/base.js';
+import {legend} from './view/boxes.js';
 import {brush, change, choose, filterBy, keepPlace, reshape, restructure, saveSoon, setView,
-	sumStrip, turn} from './change.js';
-import {FAMILIES, family} from './colour.js';
-import {isCounted, samplesAreOf} from './data.js';
-import {diffHeader, ofBothShown, shownOfBoth} from './diff.js';
-import {button, choice, showChips, showHelp} from './controls.js';
-import {isThere} from './relatives.js';
-import {TABLES, hasBoth, table, tableName} from './rows.js';
-import {PROGRAM, THREAD_NAME, collected, importing, isFiltered, sumOf} from './samples.js';
-import {save} from './save.js';
-import {above, flame, page, shown, state, unit, valueName, withoutCode} from './view.js';
-import {timeValue, waitValue} from './waits.js';
+	sumStrip, turn} from './change/change.js';
+import {FAMILIES, family} from './picture/colour.js';
+import {isCounted, samplesAreOf} from './data/data.js';
+import {diffHeader, ofBothShown, shownOfBoth} from './view/diff.js';
+import {button, choice, showChips, showHelp} from './parts/controls.js';
+import {isThere} from './tables/relatives.js';
+import {TABLES, hasBoth, table, tableName} from './tables/rows.js';
+import {PROGRAM, THREAD_NAME, collected, importing, isFiltered, sumOf} from './data/samples.js';
+import {save} from './view/save.js';
+import {above, flame, page, shown, state, unit, valueName, withoutCode} from './view/view.js';
+import {timeValue, waitValue} from './data/waits.js';
 
 /**
  * Returns a value's name in the list of all values. If there are several events, the name "samples"

@@ -164,6 +164,31 @@ without_advice() {
 }
 verdict options "$(named_options; without_advice)"
 
+# The page's folders (ui/), lowest first. A module may import from its own folder and from lower ones.
+verdict page "$(files ui | grep '\.js$' | xargs awk '
+	BEGIN {
+		n = split("base data picture parts view change tables main", names, " ")
+		for (i = 1; i <= n; i++)
+			rank[names[i]] = i
+	}
+	function folder(path,   part) { # returns the folder of a path below ui/
+		return split(path, part, "/") > 1 ? part[1] : "main"
+	}
+	FNR == 1 {
+		here = folder(substr(FILENAME, 4))
+		if (!(here in rank))
+			print FILENAME ": the folder has no rank"
+	}
+	{
+		for (line = $0; match(line, /.\.\.?\/[a-z_\/.]+\.js/); line = substr(line, RSTART + RLENGTH)) {
+			other = substr(line, RSTART + 1, RLENGTH - 1)
+			other = other ~ /^\.\.\// ? folder(substr(other, 4)) : \
+				here == "main" ? folder(substr(other, 3)) : here
+			if (rank[other] > rank[here])
+				print FILENAME ":" FNR ": " here " imports from " other
+		}
+	}')"
+
 # A header's include guard is its path.
 verdict guards "$(sources | grep '\.h$' | xargs awk '
 	function check() {
@@ -186,7 +211,7 @@ verdict guards "$(sources | grep '\.h$' | xargs awk '
 verdict size "$(files abi bpf src ui | grep -E '\.([ch]|js)$' | xargs wc -l | awk '$1 > 500 && $2 != "total"')"
 
 # So does a folder.
-verdict folders "$({ files abi bpf src | grep -E '\.[ch]$'; files tests/e2e; } | sed 's,/[^/]*$,,' | sort | uniq -c |
+verdict folders "$({ files abi bpf src | grep -E '\.[ch]$'; files ui tests/e2e; } | sed 's,/[^/]*$,,' | sort | uniq -c |
 	awk '$1 > 20 { print $2 ": " $1 " files" }')"
 
 # clang-format breaks code at 100 columns, but not comments. (Lines with strings or UTF-8 may be

@@ -1537,7 +1537,7 @@ def kinds_apart(b):
                              # formula's authors
                              ((22.7233, 20.0904, -46.694), (23.0331, 14.973, -42.5619), 2.0373)):
         assert abs(ciede2000(one, other) - want) < 1e-4, (one, other, ciede2000(one, other))
-    source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
+    source = base64.b64encode(pathlib.Path("ui/picture/colour.js").read_bytes()).decode()
     for dark, least in (False, 10), (True, 13):
         b.scheme(dark)
         b.open("/dev/null")
@@ -1572,10 +1572,10 @@ def imports(b):
 
 
 def told_apart(b):
-    """The colours that ui/colour.js has for kinds of code, for states of the GIL, and for threads
+    """The colours that ui/picture/colour.js has for kinds of code, for states of the GIL, and for threads
     and modules (ten, and one for all others) differ enough for everybody in SEEN_BY (CIE76), and
     text on each can be read. krait's pictures have the same colours."""
-    source = base64.b64encode(pathlib.Path("ui/colour.js").read_bytes()).decode()
+    source = base64.b64encode(pathlib.Path("ui/picture/colour.js").read_bytes()).decode()
     style = pathlib.Path("src/picture/svg/svg.css").read_text().split("@media (prefers-color-scheme:dark){")
     for dark in (False, True):
         b.scheme(dark)

@@ -15,14 +15,14 @@ KRAIT_PICTURES=$pages "$program" >/dev/null 2>&1 ||
 	{ echo "FAIL page: $program, which makes the pages"; exit 1; }
 if command -v tsc >/dev/null; then
 	tsc -p ui/jsconfig.json && echo "PASS page-types" || echo "FAIL page-types: see the log"
-	NODE_PATH=$(dirname "$(readlink -f "$(command -v tsc)")")/../.. node tests/golden/page_packing.js ui/*.js ||
+	NODE_PATH=$(dirname "$(readlink -f "$(command -v tsc)")")/../.. node tests/golden/page_packing.js ui/*.js ui/*/*.js ||
 		echo "FAIL page-pack: see the log"
 else
 	echo "SKIP page-types: no tsc (node-typescript)"
 	echo "SKIP page-pack: no tsc (node-typescript)"
 fi
 # All modules become one script, so no two of them may define the same name.
-twice=$(cat ui/*.js | grep -oE '^(export )?(async )?(function|const|let|class) [A-Za-z_]+' |
+twice=$(cat ui/*.js ui/*/*.js | grep -oE '^(export )?(async )?(function|const|let|class) [A-Za-z_]+' |
 	awk '{print $NF}' | sort | uniq -d | tr '\n' ' ')
 [ -z "$twice" ] && echo "PASS page-names" || echo "FAIL page-names: declared twice: $twice"
 if [ "${1-}" = --update ]; then exec python3 -B tests/golden/page_pictures.py "$pages" --update; fi

@@ -15,7 +15,7 @@ import browser
 
 HERE = pathlib.Path(__file__).resolve().parent
 KRAIT = os.environ.get("KRAIT", str(HERE.parent.parent / "build" / "release" / "krait"))
-LEFT, LANE, BIN = 150, 17, 2  # the values that these constants have in ui/strip.js
+LEFT, LANE, BIN = 150, 17, 2  # the values that these constants have in ui/view/strip.js
 COLOURS = {"held": "#2b8a3e", "waiting": "#e8590c", "released": "#1c7ed6"}
 # by how many seconds clocks may differ; times are rounded to 10 ms, and one column of the timeline
 # (a bin) stands for as long

@@ -213,7 +213,7 @@ def block_of(page, name):
 
 
 def page_of_two_values(work):
-    """The page's data has the numbers that ui/data.js expects. A value below 0 isn't drawn, even if
+    """The page's data has the numbers that ui/data/data.js expects. A value below 0 isn't drawn, even if
     its number of samples would make it lower than it is (it is -30; its -5 samples, at the usual
     10 for each, would make -50)."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writes numbers in as many bytes as each needs (LEB128). ui/data.js reads them. */
+/* Writes numbers in as many bytes as each needs (LEB128). ui/data/data.js reads them. */
 #ifndef FORMAT_COMMON_VARINT_H
 #define FORMAT_COMMON_VARINT_H
 

@@ -3,8 +3,8 @@
  * What the source files that write the HTML page share. Beside the recording, the page has three
  * blocks of data: a header, which is a line of JSON; the call tree; and the samples. If the page is
  * large or grouped, the header's block also has the preview: the widest boxes. Each block is base64
- * of gzip data, except that the header's block isn't compressed in a large page. ui/data.js reads
- * the blocks. Numbers are LEB128; signed numbers are zigzag encoded.
+ * of gzip data, except that the header's block isn't compressed in a large page. ui/data/data.js
+ * reads the blocks. Numbers are LEB128; signed numbers are zigzag encoded.
  */
 #ifndef PICTURE_HTML_HTML_H
 #define PICTURE_HTML_HTML_H

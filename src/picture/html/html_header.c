@@ -75,7 +75,7 @@ static void put_use(struct header *d)
 	put_pair(d, "cpuUse", str_cstr(&words));
 }
 
-/* Names of groupings that aren't labels. ui/samples.js has the same names. */
+/* Names of groupings that aren't labels. ui/data/samples.js has the same names. */
 #define BY_PROGRAM     "process, by name"
 #define BY_THREAD_NAME "thread, by name"
 

@@ -77,7 +77,8 @@ static bool is_large(const struct html *h)
 
 /*
  * Tells whether the boxes of the first picture are grouped. The rule is that of grouping() in
- * ui/view.js. A comparison isn't grouped by process, because its two programs didn't run together.
+ * ui/view/view.js. A comparison isn't grouped by process, because its two programs didn't run
+ * together.
  */
 static bool is_grouped(const struct html *h)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The label of a box: as much of the function's name as fits, then its file or module.
 
-import {columns, fit} from './base.js';
+import {columns, fit} from '../base/base.js';
 
-/** @typedef {import('./data.js').Fn} Fn */
+/** @typedef {import('../data/data.js').Fn} Fn */
 
 // The first font in the list should exist on most machines: a browser that has just started takes 6
 // ms to look for one that doesn't.

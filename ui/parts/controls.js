@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The controls around the picture: toolbar, breadcrumbs, legend, the list of keys.
 
-import {byId, el, refill} from './base.js';
-import {FAMILIES, familyFills, family} from './colour.js';
+import {byId, el, refill} from '../base/base.js';
+import {FAMILIES, familyFills, family} from '../picture/colour.js';
 
-/** @typedef {import('./data.js').Fn} Fn */
+/** @typedef {import('../data/data.js').Fn} Fn */
 
 /**
  * @param {string} label

@@ -3,10 +3,10 @@
 // differs from the initial state is written. An address is checked, since it may be from another
 // recording.
 
-import {valueOf} from './tree.js';
+import {valueOf} from '../data/tree.js';
 
-/** @typedef {import('./data.js').Data} Data */
-/** @typedef {import('./flame.js').Flame} Flame */
+/** @typedef {import('../data/data.js').Data} Data */
+/** @typedef {import('../picture/flame.js').Flame} Flame */
 
 const STATES = {view: ['flame', 'time', 'callers', 'sandwich'],
 	table: ['functions', 'callers', 'callees', 'files', 'modules', 'threads', 'processes',

@@ -3,18 +3,18 @@
 // the change is more than noise. As in the terminal, native code counts for the own cost of its
 // Python caller.
 
-import {el} from './base.js';
-import {choose, filterBy, lookFor} from './change.js';
-import {SELF, TOTAL, judged, surely, verdictOf} from './diff.js';
+import {el} from '../base/base.js';
+import {choose, filterBy, lookFor} from '../change/change.js';
+import {SELF, TOTAL, judged, surely, verdictOf} from '../view/diff.js';
 import {TABLES, fnGroup, groupSums, owners, rowsAround, showRows, tableName} from './rows.js';
-import {PROGRAM, THREAD_NAME, groupLabels, labelSums} from './samples.js';
-import {changeOf, costText, points, relative, shareOf, sharesOnly, signed} from './sides.js';
-import {page, state} from './view.js';
+import {PROGRAM, THREAD_NAME, groupLabels, labelSums} from '../data/samples.js';
+import {changeOf, costText, points, relative, shareOf, sharesOnly, signed} from '../data/sides.js';
+import {page, state} from '../view/view.js';
 
-/** @typedef {import('./sides.js').Cost} Cost */
+/** @typedef {import('../data/sides.js').Cost} Cost */
 /**
- * @typedef {import('./table.js').Row & {cost: Record<string, Cost>, verdict: number}} Change a row;
- *   its self and total are the mean of both sides
+ * @typedef {import('../parts/table.js').Row & {cost: Record<string, Cost>, verdict: number}} Change a
+ *   row; its self and total are the mean of both sides
  */
 
 /**

@@ -2,7 +2,7 @@
 // Reads the page's blocks of data into flat arrays. src/picture/html/html*.c writes the blocks, and
 // html.h has their format.
 
-import {breathe, byId, sliceOver} from './base.js';
+import {breathe, byId, sliceOver} from '../base/base.js';
 import {addWall, sumWall} from './waits.js';
 
 /**

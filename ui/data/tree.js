@@ -37,6 +37,10 @@
  * @property {Int32Array} begin of its samples in .order; and their number at the end
  * @property {Int32Array} end of its samples
  */
+/**
+ * @typedef {{first: Int32Array, sums: Float64Array[]}} NodeSums as Tree's .first and .sums, but by
+ *   node of the data (a line of a function under one line of its caller)
+ */
 
 const NONE = new Int32Array(0);
 

@@ -2,14 +2,14 @@
 // A call tree on a canvas. Only visible boxes are placed and drawn, so the cost of a zoom depends
 // on the picture, not on the recording.
 
-import {el} from './base.js';
+import {el} from '../base/base.js';
 import {inks} from './colour.js';
 import {listenGestures} from './gestures.js';
 import {FONT, drawLabel} from './label.js';
-import {children, valueOf} from './tree.js';
+import {children, valueOf} from '../data/tree.js';
 
-/** @typedef {import('./tree.js').Tree} Tree */
-/** @typedef {import('./data.js').Fn} Fn */
+/** @typedef {import('../data/tree.js').Tree} Tree */
+/** @typedef {import('../data/data.js').Fn} Fn */
 
 export const ROW = 18;
 const LEAST = 0.4; // in pixels; a narrower box isn't drawn

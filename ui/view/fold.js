@@ -2,12 +2,12 @@
 // The view of the user's own code. All library frames between two frames of the user's own code are
 // one box. The trunk (the calls that nearly all samples share) is also one box.
 
-import {GC, MARK, PYTHON} from './data.js';
-import {remap, setSelf, valueOf} from './tree.js';
+import {GC, MARK, PYTHON} from '../data/data.js';
+import {remap, setSelf, valueOf} from '../data/tree.js';
 import {moduleOf} from './view.js';
 
-/** @typedef {import('./data.js').Fn} Fn */
-/** @typedef {import('./tree.js').Tree} Tree */
+/** @typedef {import('../data/data.js').Fn} Fn */
+/** @typedef {import('../data/tree.js').Tree} Tree */
 /**
  * @typedef {{most: number, least: number, packages: Set<string>, only: number}} Run folded frames.
  * .most and .least: how many frames are folded in the deepest stack and in the shallowest; .only:

@@ -3,12 +3,12 @@
 // two sides number lines differently, so lines with the same text are one row. A line whose text
 // isn't known has its own row. If no text is known at all, lines with the same number are one row.
 
-import {el} from './base.js';
-import {indentation, lineSums, putLines, sourceNote} from './lines.js';
-import {costText, relative} from './sides.js';
-import {nodeSums, page, state} from './view.js';
+import {el} from '../base/base.js';
+import {indentation, lineSums, putLines, sourceNote} from '../parts/lines.js';
+import {costText, relative} from '../data/sides.js';
+import {nodeSums, page, state} from '../view/view.js';
 
-/** @typedef {import('./sides.js').Cost} Cost */
+/** @typedef {import('../data/sides.js').Cost} Cost */
 /**
  * @typedef {{n: number, cost: number, text: string|undefined}} Side a line on one side; text:
  *   undefined if it isn't known
@@ -80,7 +80,7 @@ function lineNumber([a, b]) {
 	return a && b ? a.n === b.n ? String(a.n) : `${a.n} \u2192 ${b.n}` : String((a || b).n);
 }
 
-/** @param {number} f @param {import('./lines.js').LineActions} act */
+/** @param {number} f @param {import('../parts/lines.js').LineActions} act */
 export function changeLines(f, act) {
 	const {data, functions} = page,
 		[before, after] = [0, 1].map((side) => linesOfSide(f, side)), said = new Set();

@@ -2,7 +2,7 @@
 // The table beside the picture: the same numbers in rows, also for readers who can't see the
 // picture or have no mouse. Only the first rows are shown; further rows are shown on demand.
 
-import {byId, counted, el, mark, percent, quantity, refill} from './base.js';
+import {byId, counted, el, mark, percent, quantity, refill} from '../base/base.js';
 
 const STEP = 60;
 

@@ -2,16 +2,16 @@
 // What readers can change, and which parts of the page are then shown again: nearly all buttons,
 // rows and keys call functions of this module.
 
-import {byId, counted, mark, percent} from './base.js';
-import {showCrumbs} from './controls.js';
-import {hideTip} from './details.js';
-import {matchedOfBoth} from './diff.js';
-import {passing} from './samples.js';
-import {matchFunctions, matchedLine, matchedValues, parseQuery} from './search.js';
-import {writeState} from './state.js';
-import {follow, selfOf, valueOf} from './tree.js';
+import {byId, counted, mark, percent} from '../base/base.js';
+import {showCrumbs} from '../parts/controls.js';
+import {hideTip} from '../parts/details.js';
+import {matchedOfBoth} from '../view/diff.js';
+import {passing} from '../data/samples.js';
+import {matchFunctions, matchedLine, matchedValues, parseQuery} from '../data/search.js';
+import {writeState} from '../view/state.js';
+import {follow, selfOf, valueOf} from '../data/tree.js';
 import {WORDS, above, flame, isHidden, moduleOf, nodeSums, page, picture, shown, state, structure,
-	weigh} from './view.js';
+	weigh} from '../view/view.js';
 
 // This module's functions show the state on the page.
 
@@ -30,7 +30,7 @@ export function answer(what) {
 /**
  * Returns the box of the current tree (in time order) that is in the place of box @i of the earlier
  * tree @was.
- * @param {import('./tree.js').Tree} was
+ * @param {import('../data/tree.js').Tree} was
  * @param {number} i
  * @param {number} none the result if there is no such box
  */
@@ -309,7 +309,7 @@ export function choose(f, sandwich) {
 	});
 }
 
-/** @param {Partial<import('./samples.js').Filter>} what */
+/** @param {Partial<import('../data/samples.js').Filter>} what */
 export function filterBy(what) {
 	change(() => Object.assign(state.filter, what), () => keepPlace(weigh));
 }

@@ -2,9 +2,9 @@
 // The line between the picture and the tables. A reader can move it by mouse, finger or keys, for
 // example to give source text more room.
 
-import {byId} from './base.js';
+import {byId} from '../base/base.js';
 import {saveSoon} from './change.js';
-import {above, flame, state} from './view.js';
+import {above, flame, state} from '../view/view.js';
 
 // in pixels: the least width of each side, and how far a key moves the divider
 const NARROWEST = 240, KEY_STEP = 32;

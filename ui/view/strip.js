@@ -2,15 +2,15 @@
 // The strip above the picture: when each thread or process did something, and the range of time
 // that the reader has chosen in it.
 
-import {byId, el, fit, percent, quantity} from './base.js';
-import {GIL, inks, laneFill, stateFill} from './colour.js';
-import {say} from './details.js';
+import {byId, el, fit, percent, quantity} from '../base/base.js';
+import {GIL, inks, laneFill, stateFill} from '../picture/colour.js';
+import {say} from '../parts/details.js';
 import {EACH_THREAD, PROGRAM, THREAD_NAME, firstTimes, groupLabels, inTimeOrder, labelSums,
-	nameOf} from './samples.js';
+	nameOf} from '../data/samples.js';
 import {state} from './view.js';
-import {WAIT_STATES, isOfWaits, lengthsOf, stateIndex} from './waits.js';
+import {WAIT_STATES, isOfWaits, lengthsOf, stateIndex} from '../data/waits.js';
 
-/** @typedef {import('./data.js').Data} Data */
+/** @typedef {import('../data/data.js').Data} Data */
 
 const LANES = 6, LANE = 17, NAMES = 150, AXIS = 16, ROOM = NAMES - 24;
 const BUCKET = 1e7; // the resolution, in ns, of recordings whose samples don't have exact times

@@ -2,10 +2,10 @@
 // The tables of callers and callees in a sandwich (the view of one function). They say what the
 // sandwich's two pictures show, also for readers who can't see these or have no mouse.
 
-import {lastAnswer} from './base.js';
-import {fillOf} from './colour.js';
-import {outermost, sideOf, valueOf} from './tree.js';
-import {above, page, state} from './view.js';
+import {lastAnswer} from '../base/base.js';
+import {fillOf} from '../picture/colour.js';
+import {outermost, sideOf, valueOf} from '../data/tree.js';
+import {above, page, state} from '../view/view.js';
 
 /**
  * @typedef {Array<{next: Float64Array, all: Float64Array}>} Sums by side (a comparison has two),
@@ -89,9 +89,9 @@ export const isThere = (table) => !SUMS[table] || above.tree !== null;
 
 /**
  * @param {string} table @param {(f: number) => void} go
- * @param {(f: import('./data.js').Fn) => string} note
- * @returns {Array<import('./table.js').Row & {sides: Array<{self: number, total: number}>}>} .self:
- *   the value of stacks in which the row's function is next to the chosen one
+ * @param {(f: import('../data/data.js').Fn) => string} note
+ * @returns {Array<import('../parts/table.js').Row & {sides: Array<{self: number, total: number}>}>}
+ *   .self: the value of stacks in which the row's function is next to the chosen one
  */
 export function relativeRows(table, go, note) {
 	const bySide = SUMS[table](), mean = (/** @type {number[]} */ list) =>

@@ -3,7 +3,7 @@
 // length. So a range of the timeline has the part of a wait that lies in it. Wall time is CPU time
 // and waiting together; it is computed, because no file has it.
 
-import {lastAnswer} from './base.js';
+import {lastAnswer} from '../base/base.js';
 import {isCounted} from './data.js';
 
 /** @typedef {import('./data.js').Data} Data */

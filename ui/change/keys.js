@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The page by keyboard: from box to box, from match to match, and the search field.
 
-import {byId, fit, percent} from './base.js';
-import {numbersOf} from './boxes.js';
+import {byId, fit, percent} from '../base/base.js';
+import {numbersOf} from '../view/boxes.js';
 import {answer, choose, lookFor, reset, showPath, turn, zoomTo} from './change.js';
-import {showHelp} from './controls.js';
-import {place, say} from './details.js';
-import {spokenChange} from './diff.js';
-import {valueOf} from './tree.js';
-import {above, flame, page} from './view.js';
+import {showHelp} from '../parts/controls.js';
+import {place, say} from '../parts/details.js';
+import {spokenChange} from '../view/diff.js';
+import {valueOf} from '../data/tree.js';
+import {above, flame, page} from '../view/view.js';
 
 /** Returns the picture that the keys control. */
 const here = () => above.tree && document.activeElement === above.canvas ? above : flame;
 
-/** @param {import('./flame.js').Flame} of @param {number} node @param {number} step */
+/** @param {import('../picture/flame.js').Flame} of @param {number} node @param {number} step */
 function beside(of, node, step) {
 	const all = node ? of.order(of.tree, of.tree.parent[node]) : [0];
 	return all[all.indexOf(node) + step] ?? node;
@@ -72,8 +72,8 @@ function scale(factor) {
 }
 
 /**
- * @param {(of: import('./flame.js').Flame, box: number) => void} what called with the box that the
- *   keyboard is on
+ * @param {(of: import('../picture/flame.js').Flame, box: number) => void} what called with the box
+ *   that the keyboard is on
  */
 function atFocus(what) {
 	const of = here();

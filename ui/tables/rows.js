@@ -2,23 +2,23 @@
 // The rows of the tables: functions, files and modules from the boxes, threads and processes from
 // the samples, lines of the chosen function.
 
-import {byId, percent} from './base.js';
-import {choose, filterBy, lookFor, saveSoon} from './change.js';
-import {family, fillOf} from './colour.js';
-import {GC, PYTHON} from './data.js';
+import {byId, percent} from '../base/base.js';
+import {choose, filterBy, lookFor, saveSoon} from '../change/change.js';
+import {family, fillOf} from '../picture/colour.js';
+import {GC, PYTHON} from '../data/data.js';
 import {changeLines} from './diff_lines.js';
 import {changeTable} from './diff_table.js';
 import {gilSoon} from './gil.js';
-import {nameless} from './label.js';
-import {lineSums, showLines} from './lines.js';
+import {nameless} from '../picture/label.js';
+import {lineSums, showLines} from '../parts/lines.js';
 import {isThere, relativeRows} from './relatives.js';
-import {groupLabels, groupWeights} from './samples.js';
-import {showTable} from './table.js';
-import {outermost, runsOf} from './tree.js';
-import {WORDS, flame, moduleOf, nodeSums, page, shown, state, unit} from './view.js';
-import {isOfWaits, waitValue} from './waits.js';
+import {groupLabels, groupWeights} from '../data/samples.js';
+import {showTable} from '../parts/table.js';
+import {outermost, runsOf} from '../data/tree.js';
+import {WORDS, flame, moduleOf, nodeSums, page, shown, state, unit} from '../view/view.js';
+import {isOfWaits, waitValue} from '../data/waits.js';
 
-/** @typedef {import('./data.js').Fn} Fn */
+/** @typedef {import('../data/data.js').Fn} Fn */
 
 const whereOf = (/** @type {Fn} */ f) => f.file + (f.file && f.line ? ':' + f.line : '') ||
 	(nameless(f) ? '' : f.module);
@@ -304,7 +304,10 @@ export function fillTable() {
 				{groups: ['Your functions', 'Libraries and other code']} : {});
 }
 
-/** @param {import('./table.js').Row[]} rows @param {Partial<import('./table.js').Shown>} [more] */
+/**
+ * @param {import('../parts/table.js').Row[]} rows
+ * @param {Partial<import('../parts/table.js').Shown>} [more]
+ */
 export function showRows(rows, more) {
 	const kind = TABLES[tableName()];
 	const waiting = kind.of && hasWaiting();

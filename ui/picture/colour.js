@@ -6,7 +6,7 @@
 // Families also differ in lightness, for readers who can't see red, green or blue.
 // tests/golden/page.py computes the contrasts and the differences.
 
-/** @typedef {import('./data.js').Fn} Fn */
+/** @typedef {import('../data/data.js').Fn} Fn */
 
 const LIGHT = {
 	p: '#ffa84d #feaa1e #f4b104 #e6b826 #dcbd01 #cec31c #bec931 #adce45 #9ad358 #85d76a',

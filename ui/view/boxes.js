@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a box shows of itself: its colour, the meaning of colours, its numbers, its hottest lines.
 
-import {fit, lastAnswer} from './base.js';
-import {GIL, fillOf, gilFill, heat, laneFill, nthFill, stateFill} from './colour.js';
-import {showLegend} from './controls.js';
-import {isCounted} from './data.js';
+import {fit, lastAnswer} from '../base/base.js';
+import {GIL, fillOf, gilFill, heat, laneFill, nthFill, stateFill} from '../picture/colour.js';
+import {showLegend} from '../parts/controls.js';
+import {isCounted} from '../data/data.js';
 import {changeFill, changeLegend} from './diff.js';
-import {nodesOf} from './lines.js';
-import {collected, groupLabels, groupWeights, leaves, majority} from './samples.js';
-import {selfOf, valueOf} from './tree.js';
+import {nodesOf} from '../parts/lines.js';
+import {collected, groupLabels, groupWeights, leaves, majority} from '../data/samples.js';
+import {selfOf, valueOf} from '../data/tree.js';
 import {flame, moduleOf, nodeSums, page, shown, state, sumsOf, unit} from './view.js';
-import {WAIT_STATES, isOfWaits, stateIndex, waitsIn} from './waits.js';
+import {WAIT_STATES, isOfWaits, stateIndex, waitsIn} from '../data/waits.js';
 
-/** @typedef {import('./flame.js').Flame} Flame */
+/** @typedef {import('../picture/flame.js').Flame} Flame */
 
 /**
  * Returns the share of a box's value that is its function's own value.
@@ -86,12 +86,12 @@ function moduleRanks() {
 
 const lastLeaves = /** @type {typeof lastAnswer<Int32Array>} */ (lastAnswer)();
 
-/** @param {import('./tree.js').Tree} t the tree that is drawn */
+/** @param {import('../data/tree.js').Tree} t the tree that is drawn */
 const leavesOf = (t) =>
 	lastLeaves([t], () => leaves(page.data, state.view === 'sandwich' ? page.stacks :
 	page.whole, t));
 
-/** @param {import('./tree.js').Tree} t @param {string} by */
+/** @param {import('../data/tree.js').Tree} t @param {string} by */
 function votesOf(t, by) {
 	const {data, pass} = page;
 	if (!page.votes.has(t)) {

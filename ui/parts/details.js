@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The details of a box: shown beside the pointer, and spoken for the box that the keyboard is on.
 
-import {byId, el, percent, quantity} from './base.js';
-import {kindName} from './colour.js';
+import {byId, el, percent, quantity} from '../base/base.js';
+import {kindName} from '../picture/colour.js';
 
-/** @typedef {import('./data.js').Fn} Fn */
+/** @typedef {import('../data/data.js').Fn} Fn */
 
 /**
  * @typedef {object} Numbers of a box
@@ -23,7 +23,7 @@ import {kindName} from './colour.js';
  * @property {string} unit @property {string} type of the values
  * @property {string} counted what .count counts
  * @property {Array<[string, number]>} lines the hottest, with their values
- * @property {import('./waits.js').Wait[]} waits what was waited for in it, the longest first
+ * @property {import('../data/waits.js').Wait[]} waits what was waited for in it, the longest first
  */
 
 /**
@@ -59,7 +59,7 @@ function row(name, value, count, n) {
 /**
  * Returns three cells: the number of waits, the longest wait, and the median wait. Since a sample
  * may be several waits, the number and the longest are only bounds.
- * @param {import('./waits.js').Wait} w
+ * @param {import('../data/waits.js').Wait} w
  */
 function waitCells({count, longest, median}) {
 	return Number.isNaN(count) ? ['\u2013', '\u2013', '\u2013'] :
@@ -68,7 +68,7 @@ function waitCells({count, longest, median}) {
 			'\u2248\u00a0' + quantity(median, 'nanoseconds')];
 }
 
-/** @param {import('./waits.js').Wait[]} waits */
+/** @param {import('../data/waits.js').Wait[]} waits */
 function waitTable(waits) {
 	return el('table', {class: 'waits'}, el('tr', {},
 		...['waits for', 'time', 'times', 'longest', 'median'].map((h) =>

@@ -2,7 +2,7 @@
 // Search for a text, a /regular expression/, or a line (file.py:42). Finds the matching functions,
 // and which share of the samples shown has one of these functions in its stack.
 
-import {lastAnswer} from './base.js';
+import {lastAnswer} from '../base/base.js';
 import {sideOf} from './tree.js';
 
 /** @typedef {import('./data.js').Data} Data */
@@ -110,7 +110,7 @@ function nodesOfLine(d, first, hit, line) {
  * Returns the value of the stacks that have this line in a matching function, for each side that a
  * page compares.
  * @param {Data} d
- * @param {import('./lines.js').NodeSums} sums
+ * @param {import('./tree.js').NodeSums} sums
  * @param {Uint8Array} hit
  * @param {number} line
  * @returns {number[]} by side

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Saves what is on the screen as a file: the picture as SVG or PNG, the stacks as folded text.
 
-import {columns, el, fit} from './base.js';
-import {inks} from './colour.js';
-import {MARK, samplesAreOf} from './data.js';
-import {ROW} from './flame.js';
-import {nameless} from './label.js';
-import {PROGRAM, nameOf} from './samples.js';
-import {insideLibrary} from './shape.js';
+import {columns, el, fit} from '../base/base.js';
+import {inks} from '../picture/colour.js';
+import {MARK, samplesAreOf} from '../data/data.js';
+import {ROW} from '../picture/flame.js';
+import {nameless} from '../picture/label.js';
+import {PROGRAM, nameOf} from '../data/samples.js';
+import {insideLibrary} from '../data/shape.js';
 import {above, flame, grouping, page, state} from './view.js';
 
-/** @typedef {import('./flame.js').Flame} Flame */
+/** @typedef {import('../picture/flame.js').Flame} Flame */
 
 // a picture's largest height in pixels, because browsers make no higher canvas
 const TALLEST = 32000;
@@ -103,7 +103,7 @@ const cleaned = (text) => text.replace(/;/g, ':').replace(/[\x00-\x1f\x7f-\x9f\u
 
 /**
  * Returns the text of a frame, as render_names_frame() in src/view/names/names.c writes it.
- * @param {import('./data.js').Fn} f @param {number} line
+ * @param {import('../data/data.js').Fn} f @param {number} line
  */
 function frameText(f, line) {
 	const where = f.root || f.kind === MARK || nameless(f) ? '' :

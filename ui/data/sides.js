@@ -3,7 +3,7 @@
 // time, per unit of work that the user counted, or as shares. The value of a box is the mean of
 // both sides' values in this measure, so a path that only one side has gets a box too.
 
-import {percent, quantity} from './base.js';
+import {percent, quantity} from '../base/base.js';
 import {labelSums} from './samples.js';
 import {inOrder, bySize, sideOf, sideSelfOf} from './tree.js';
 

@@ -5,14 +5,14 @@
 // itself waited, as src/view/waits/gil.c does. For locks, the labels of samples say which thread
 // waited.
 
-import {byId, el, lastAnswer, percent, quantity, refill} from './base.js';
-import {legend} from './boxes.js';
-import {change, keepPlace, restructure} from './change.js';
-import {PROGRAM, groupLabels, nameOf, passing} from './samples.js';
-import {WORDS, page, state} from './view.js';
-import {LOCKS, lengthsOf, partIn, timeValue, waitValue} from './waits.js';
+import {byId, el, lastAnswer, percent, quantity, refill} from '../base/base.js';
+import {legend} from '../view/boxes.js';
+import {change, keepPlace, restructure} from '../change/change.js';
+import {PROGRAM, groupLabels, nameOf, passing} from '../data/samples.js';
+import {WORDS, page, state} from '../view/view.js';
+import {LOCKS, lengthsOf, partIn, timeValue, waitValue} from '../data/waits.js';
 
-/** @typedef {import('./data.js').Data} Data */
+/** @typedef {import('../data/data.js').Data} Data */
 
 // at most so many threads have a row or a column of their own
 const MOST_WAITERS = 6, MOST_HOLDERS = 4;

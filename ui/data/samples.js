@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Computes what depends on single samples and their labels: filters, groups, threads and processes.
 
-import {lastAnswer} from './base.js';
+import {lastAnswer} from '../base/base.js';
 import {GC} from './data.js';
 import {makeTree} from './tree.js';
 import {endedOf, lengthsOf} from './waits.js';

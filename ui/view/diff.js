@@ -2,18 +2,19 @@
 // What a page of two recordings shows of a box: its colour, its two bars, its details. Also what
 // the page's header and legend say.
 
-import {byId, el, fit} from './base.js';
-import {inks, kindName, mix} from './colour.js';
-import {showLegend} from './controls.js';
-import {place, putTip} from './details.js';
-import {isFiltered} from './samples.js';
-import {matchedLine, matchedValues} from './search.js';
-import {costOf, costText, points, relative, selfCostOf, shareOf, sharesOnly} from './sides.js';
+import {byId, el, fit} from '../base/base.js';
+import {inks, kindName, mix} from '../picture/colour.js';
+import {showLegend} from '../parts/controls.js';
+import {place, putTip} from '../parts/details.js';
+import {isFiltered} from '../data/samples.js';
+import {matchedLine, matchedValues} from '../data/search.js';
+import {costOf, costText, points, relative, selfCostOf, shareOf,
+	sharesOnly} from '../data/sides.js';
 import {flame, nodeSums, page, state, valueName} from './view.js';
 
-/** @typedef {import('./data.js').Fn} Fn */
-/** @typedef {import('./flame.js').Flame} Flame */
-/** @typedef {import('./sides.js').Cost} Cost */
+/** @typedef {import('../data/data.js').Fn} Fn */
+/** @typedef {import('../picture/flame.js').Flame} Flame */
+/** @typedef {import('../data/sides.js').Cost} Cost */
 
 // Bits of a verdict (whether a function changed by more than noise), as in
 // src/picture/html/html_diff.h. SELF: the function's own cost changed; TOTAL: its total cost

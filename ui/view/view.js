@@ -4,22 +4,22 @@
 // numbers, picture() chooses what is drawn of it. After a change, the first of these three
 // functions that the change concerns is called.
 
-import {byId} from './base.js';
-import {FAMILIES, family} from './colour.js';
-import {PYTHON} from './data.js';
-import {Flame} from './flame.js';
+import {byId} from '../base/base.js';
+import {FAMILIES, family} from '../picture/colour.js';
+import {PYTHON} from '../data/data.js';
+import {Flame} from '../picture/flame.js';
 import {folded} from './fold.js';
 import {PROGRAM, groupLabels, groupTitle, groupTree, leaves, passing, sortSamples, sumSamples,
-	threadsInTime} from './samples.js';
-import {byEffect, scaleSides} from './sides.js';
+	threadsInTime} from '../data/samples.js';
+import {byEffect, scaleSides} from '../data/sides.js';
 import {addUp, callees, callerNodes, callersOf, collapsed, inTime, inverted,
-	shaped} from './shape.js';
-import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from './tree.js';
-import {cutWaits} from './waits.js';
+	shaped} from '../data/shape.js';
+import {baseTree, boxesOf, children, inOrder, sumsFrom, valueOf} from '../data/tree.js';
+import {cutWaits} from '../data/waits.js';
 
-/** @typedef {import('./tree.js').Tree} Tree */
-/** @typedef {import('./data.js').Data} Data */
-/** @typedef {import('./data.js').Fn} Fn */
+/** @typedef {import('../data/tree.js').Tree} Tree */
+/** @typedef {import('../data/data.js').Data} Data */
+/** @typedef {import('../data/data.js').Fn} Fn */
 /**
  * @typedef {Record<'header'|'tools'|'chips'|'table'|'fillTable'|'linesSoon', () => void>} Parts
  *   functions that show a part again
@@ -30,8 +30,8 @@ export const state = {
 	code: 'python', chosen: -1,
 	view: 'flame', by: '', library: /** @type {any} */ ('shown'), recursion: false,
 	colour: 'kind', side: 0,
-	filter: /** @type {import('./samples.js').Filter} */ ({labels: {}, kind: '', module: '',
-		range: null}),
+	filter: /** @type {import('../data/samples.js').Filter} */ ({
+		labels: {}, kind: '', module: '', range: null}),
 };
 
 export const page = {
@@ -41,7 +41,7 @@ export const page = {
 	paper: false,
 	// only the widest boxes have been read, and can be zoomed and searched; there are no sums
 	early: false,
-	/** @type {import('./data.js').Sources[]} */
+	/** @type {import('../data/data.js').Sources[]} */
 	sources: [], // source texts; a comparison has those of both sides
 	/** @type {import('./strip.js').Strip|null} */
 	strip: null,
@@ -84,7 +84,7 @@ export const page = {
 	pass: null,
 	total: 0,
 	// sums of both sides; only on a page of two recordings
-	/** @type {import('./sides.js').Sides|null} */
+	/** @type {import('../data/sides.js').Sides|null} */
 	sides: null,
 	// Samples by node of the data, and their sums; made when first asked for. .hidden: library
 	// frames are hidden.

@@ -2,16 +2,13 @@
 // The lines of a function: their shares, their source text if the page has it, and below the text
 // the expression that was executed.
 
-import {byId, el, lastAnswer, percent} from './base.js';
-import {PYTHON} from './data.js';
+import {byId, el, lastAnswer, percent} from '../base/base.js';
+import {PYTHON} from '../data/data.js';
 
-/** @typedef {import('./data.js').Data} Data */
-/** @typedef {import('./data.js').Fn} Fn */
-/** @typedef {import('./tree.js').Tree} Tree */
-/**
- * @typedef {{first: Int32Array, sums: Float64Array[]}} NodeSums as Tree's .first and .sums, but by
- *   node of the data (a line of a function under one line of its caller)
- */
+/** @typedef {import('../data/data.js').Data} Data */
+/** @typedef {import('../data/data.js').Fn} Fn */
+/** @typedef {import('../data/tree.js').NodeSums} NodeSums */
+/** @typedef {import('../data/tree.js').Tree} Tree */
 /**
  * @typedef {{column: number, more: number, end: number, sum: number}} Part an expression; .more:
  *   how many lines further on it ends; .end: the column after it
@@ -194,7 +191,7 @@ function code(whole, line, indent) {
 
 /**
  * Says why there is no source text; '' if there is.
- * @param {import('./data.js').Source|undefined} source
+ * @param {import('../data/data.js').Source|undefined} source
  */
 export const sourceNote = (source) => !source ? '' :
 	source.changed ? 'The file changed after this was recorded: its text isn\u2019t shown.' :
@@ -229,7 +226,7 @@ export function putLines(f, act, where, heads, of, rows) {
 /**
  * @param {Fn} f
  * @param {Map<number, Line>} lines
- * @param {import('./data.js').Source|undefined} source
+ * @param {import('../data/data.js').Source|undefined} source
  * @param {number} shown value of what is shown @param {LineActions} act
  */
 export function showLines(f, lines, source, shown, act) {
