@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/map.h"
 #include "live/table.h"
 #include "live/text.h"
 
@@ -53,27 +54,49 @@ static bool is_thread(struct live *l, uint32_t labels, const struct gil_thread *
 }
 
 /*
- * Appends the place in the code at which the GIL's holder was during most of the time that others
- * waited for it: " in f (app.py:3)".
+ * Finds the line of code in which the GIL's holder was during most of the time that others waited
+ * for it. *@ret: a location in that line; 0: none is known. 0 or -ENOMEM.
  */
-static void add_place(struct table *v, const struct gil_thread *t, struct str *ret)
+static int find_line(struct live *l, const struct gil_thread *t, uint32_t *ret)
 {
-	struct live *l = v->live;
-	const struct sums_entry *most = NULL;
-	const uint32_t *loc;
-	size_t n = 0;
+	struct map lines; /* from a line's key to its time */
+	int64_t most = 0;
+	int r = 0;
 
+	map_init(&lines);
 	sums_foreach(s, &l->last)
 	{
-		if (s->values[l->gil.blame] > (most ? most->values[l->gil.blame] : 0) &&
-		    is_thread(l, s->key.labels, t))
-			most = s;
+		int64_t ns = s->values[l->gil.blame];
+		const uint32_t *loc = NULL;
+		uint64_t key, *known;
+		size_t n = 0;
+
+		if (!r && ns > 0 && is_thread(l, s->key.labels, t))
+			loc = live_stack(l, s->key.stack, &n);
+		if (!n)
+			continue;
+		key = live_key(l, LIVE_LINES, loc[0]);
+		known = map_get(&lines, key);
+		ns += known ? (int64_t)*known : 0;
+		r = map_put(&lines, key, (uint64_t)ns);
+		if (ns > most)
+			*ret = loc[0];
+		most = MAX(most, ns);
 	}
-	loc = most ? live_stack(l, most->key.stack, &n) : NULL;
-	if (!n)
+	map_fini(&lines);
+	return r;
+}
+
+/* Appends where the GIL's holder was, as find_line() finds it: " in f (app.py:3)". */
+static void add_place(struct table *v, const struct gil_thread *t, struct str *ret)
+{
+	uint32_t at = 0;
+
+	ret->failed |= find_line(v->live, t, &at) != 0;
+	if (!at)
 		return;
 	str_add(ret, " in ");
-	table_location_name(v, LIVE_LINES, loc[0], ret);
+	table_location_name(v, LIVE_LINES, at, ret);
 }
 
 /* How long the thread of row .row of gil_pairs waited for one holder of the GIL. */

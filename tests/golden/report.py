@@ -778,19 +778,22 @@ def gil(path):
 def gil_waits(work):
     """The report says which threads waited for the GIL, and what the thread that held it did
     meanwhile. w waits from 0 to 8 s, v from 4 to 8 s. h holds the GIL in two samples of 2 s: at
-    1 s, while one thread waits, and at 5 s, while two wait. s sleeps with the GIL for 3 s, from
-    5 s on."""
+    1 s, while one thread waits, and at 5 s, while two wait, in two columns of one line. s sleeps
+    with the GIL for 3 s, from 5 s on."""
     rows = [{"type": "krait", "version": 1, "duration_nanos": 9 * 10 ** 9, "sample_types": [
         {"type": "samples", "unit": "count"}] + [{"type": t, "unit": "nanoseconds"} for t in ("cpu", "off_cpu", "gil_wait", "gil_blame")]},
             {"type": "mapping", "id": 1, "name": "[python 3.12]"},
             {"type": "frame", "id": 1, "mapping": 1, "name": "dumps", "file": "/usr/lib/python3.12/json/__init__.py", "line": 231},
             {"type": "frame", "id": 2, "mapping": 1, "name": "work", "file": "/srv/app.py", "line": 88},
             {"type": "frame", "id": 3, "mapping": 1, "name": "rest", "file": "/srv/app.py", "line": 99},
-            {"type": "stack", "id": 1, "frames": [2, 1]}, {"type": "stack", "id": 2, "frames": [3]}, {"type": "stack", "id": 3, "frames": [2]}]
+            {"type": "frame", "id": 4, "mapping": 1, "name": "work", "file": "/srv/app.py", "line": 88, "column": 30},
+            {"type": "frame", "id": 5, "mapping": 1, "name": "loads", "file": "/usr/lib/python3.12/json/__init__.py", "line": 300},
+            {"type": "stack", "id": 1, "frames": [2, 1]}, {"type": "stack", "id": 2, "frames": [3]}, {"type": "stack", "id": 3, "frames": [2]},
+            {"type": "stack", "id": 4, "frames": [4, 1]}, {"type": "stack", "id": 5, "frames": [4, 5]}]
     s = 10 ** 9
     for i, (thread, gil, state, stack, at, values) in enumerate((
             ("w", "waiting", "gil", 3, 0, [0, 0, 8 * s, 8 * s, 0]), ("v", "waiting", "gil", 3, 4, [0, 0, 4 * s, 4 * s, 0]),
-            ("h", "held", "running", 1, 1, [1, 2 * s, 0, 0, 2 * s]), ("h", "held", "running", 1, 5, [1, 2 * s, 0, 0, 4 * s]),
+            ("h", "held", "running", 1, 1, [1, 2 * s, 0, 0, 2 * s]), ("h", "held", "running", 4, 5, [1, 2 * s, 0, 0, 4 * s]),
             ("s", "held", "sleep", 2, 5, [0, 0, 3 * s, 0, 4 * s])), 1):
         rows += [{"type": "labels", "id": i, "labels": {"pid": "7", "tid": str(ord(thread)), "thread": thread, "gil": gil, "state": state}},
                  {"type": "sample", "stack": stack, "labels": i, "values": values, "time": at * s}]
@@ -798,6 +801,8 @@ def gil_waits(work):
     text = krait("report", "-", "--by", "gil", stdin=data).stdout.decode()
     check("gil-waited", "Threads waited 12.0 s for the GIL, 50 % of it while h was in json.dumps (/srv/app.py:88); "
           "for 17 % no holder was seen" in text.replace("\n     ", " "), text)
+    two = krait("report", "-", "--by", "gil", stdin=data.replace(b'"stack": 4', b'"stack": 5')).stdout.decode()
+    check("gil-waited-two-callees", "12.0 s for the GIL, 50 % of it while h was in app.work (/srv/app.py:88);" in two.replace("\n     ", " "), two)
     check("gil-asleep", "s held the GIL while it waited 3.00 s in app.rest (/srv/app.py:99); meanwhile others waited 4.00 s for" in
           text.replace("\n     ", " "), text)
     matrix = [line.split() for line in text.split("that waited for the GIL while other threads (columns) held it")[-1].splitlines()[1:4]]

@@ -54,8 +54,8 @@ class Made:
 
     def ended(self, frames, seconds, waiter_tid, waiter, tid=7, thread="MainThread", pid=7, process="app.py"):
         """Adds a sample of a thread that ended waits for a lock; another thread, @waiter, had
-        waited @seconds."""
-        stack = [self.w.location("[python 3.12]", name, file, 1, line, 1) for name, file, line in frames]
+        waited @seconds. A frame may have a fourth part: the column."""
+        stack = [self.w.location("[python 3.12]", name, file, 1, line, *(column or [1])) for name, file, line, *column in frames]
         values = [round(seconds * SECOND) if kind == "lock_blame" else 0 for kind, _ in self.types]
         self.w.sample(stack, {"pid": str(pid), "tid": str(tid), "thread": thread, "process": process,
                               "waiter": waiter, "waiter_tid": str(waiter_tid)}, values=values)
@@ -106,10 +106,13 @@ PUT = MAIN + [("feed", APP, 99), ("Queue.put", STD + "queue.py", 5), ("Condition
 
 def flushed(share=0.8):
     """Makes a profile of waits for a lock. worker-2 ends the share @share of each worker's waiting
-    time. The main thread ends a small part. The profile doesn't say who ended the rest."""
-    m = pool(types=BLAMED).ended(FLUSH, 9, 7, "MainThread", tid=11, thread="worker-2")
+    time, in two columns of one line. The main thread ends a small part. The profile doesn't say who
+    ended the rest."""
+    m, columns = pool(types=BLAMED), (FLUSH, FLUSH[:-1] + [(*FLUSH[-1], 30)])
+    for frames, seconds in zip(columns, (4, 5)):
+        m.ended(frames, seconds, 7, "MainThread", tid=11, thread="worker-2")
     for i in range(8):
-        m.ended(FLUSH, 7.6 * share, 10 + i, "worker-%d" % (i + 1), tid=11, thread="worker-2")
+        m.ended(columns[i % 2], 7.6 * share, 10 + i, "worker-%d" % (i + 1), tid=11, thread="worker-2")
         m.ended(PUT, 0.38, 10 + i, "worker-%d" % (i + 1))
     return m
 

@@ -8,12 +8,14 @@
 #include <string.h>
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/map.h"
+#include "base/intern.h"
 #include "base/vec.h"
 #include "cli/cells.h"
 #include "cli/report/report.h"
 #include "picture/markup.h"
+#include "view/costs/tally.h"
 #include "view/shape/roots.h"
+#include "view/waits/place.h"
 
 /*
  * A thread and a line of code: while the thread held the GIL in that line, other threads waited for
@@ -22,8 +24,7 @@
 struct blame {
 	uint32_t labels; /* one of the thread's label sets */
 	uint32_t at;	 /* location of the line, if possible one of the user's own code */
-	uint32_t owner;	 /* location of the function that has the largest part of .ns */
-	int64_t ns, most;
+	int64_t ns;	 /* how long other threads waited */
 	/*
 	 * the part of .ns in which the thread with the GIL didn't run either, but waited for
 	 * something else
@@ -39,24 +40,26 @@ struct blame {
 struct blames {
 	const struct report_facts *f;
 	VEC(struct blame) all;
-	struct map at; /* hash of thread and line -> index in .all */
+	/* a thread, a function, and a line of that function: key i is that of .all.v[i - 1] */
+	struct intern keys;
 	unsigned wait, blame, off_cpu;
 	int64_t waited, blamed;
 };
 
-static struct blame *blame_of(struct blames *b, uint32_t labels, uint32_t at)
+/* Returns the entry for the thread and the line in which the sum's samples are. NULL: no memory. */
+static struct blame *blame_of(struct blames *b, const struct profile_sum *s)
 {
-	uint32_t thread = profile_label_value(b->f->p, labels, "tid")
-				  ?: profile_label_value(b->f->p, labels, "thread");
-	uint64_t key = (uint64_t)thread << 32 | at;
-	const uint64_t *found = map_get(&b->at, key);
+	const struct costs *c = &b->f->costs;
+	uint32_t at = costs_own(c, s->stack) ?: costs_owner(c, s->stack);
+	const uint32_t key[] = {profile_label_value(c->p, s->labels, "tid")
+					?: profile_label_value(c->p, s->labels, "thread"),
+				c->keys.of[at],
+				at ? (uint32_t)profile_get_location(c->p, at)->line : 0};
+	uint32_t id = intern_put(&b->keys, key, 0);
 
-	if (found)
-		return &b->all.v[*found];
-	if (vec_push(&b->all, (struct blame){.labels = labels, .at = at}) ||
-	    map_put(&b->at, key, b->all.n - 1))
+	if (id > b->all.n && vec_push(&b->all, (struct blame){.labels = s->labels, .at = at}))
 		return NULL;
-	return &b->all.v[b->all.n - 1];
+	return id ? &b->all.v[id - 1] : NULL;
 }
 
 /* Tells whether the thread waits for anything but a CPU. */
@@ -68,7 +71,6 @@ static bool is_wait(const struct blames *b, const struct profile_sum *s)
 
 static int take_sum(struct blames *b, const struct profile_sum *s)
 {
-	uint32_t owner = costs_owner(&b->f->costs, s->stack);
 	int64_t ns = s->values[b->blame];
 	struct blame *one;
 
@@ -76,14 +78,10 @@ static int take_sum(struct blames *b, const struct profile_sum *s)
 	if (ns <= 0)
 		return 0;
 	costs_sum(&b->blamed, ns);
-	one = blame_of(b, s->labels, costs_own(&b->f->costs, s->stack) ?: owner);
+	one = blame_of(b, s);
 	if (!one)
 		return err_set(-ENOMEM, "out of memory");
 	costs_sum(&one->ns, ns);
-	if (ns > one->most) {
-		one->most = ns;
-		one->owner = owner;
-	}
 	if (is_wait(b, s)) {
 		costs_sum(&one->asleep, ns);
 		costs_sum(&one->asleep_own, s->values[b->off_cpu]);
@@ -98,6 +96,30 @@ static int take_sums(struct blames *b)
 	for (size_t i = 0; !r && i < b->f->n_sums; i++)
 		r = take_sum(b, &b->f->sums[i]);
 	return r;
+}
+
+/*
+ * Finds in which function the thread was: a function that the line calls if it has nearly all of
+ * the blame, otherwise the line's own function. @asleep: of the part in which the thread waited for
+ * something else. Sets *ret to a location of the function. 0 or -ENOMEM + message.
+ */
+static int find_owner(struct blames *b, const struct blame *one, bool asleep, uint32_t *ret)
+{
+	const struct costs *c = &b->f->costs;
+	struct tally of;
+	int r = 0;
+
+	tally_init(&of);
+	for (size_t i = 0; !r && i < b->f->n_sums; i++) {
+		const struct profile_sum *s = &b->f->sums[i];
+		uint32_t owner = costs_owner(c, s->stack);
+
+		if (s->values[b->blame] > 0 && blame_of(b, s) == one && (!asleep || is_wait(b, s)))
+			r = tally_add(&of, c->keys.of[owner], owner, s->values[b->blame]);
+	}
+	*ret = waits_nearly(of.most, asleep ? one->asleep : one->ns) ? of.location : one->at;
+	tally_fini(&of);
+	return r ? err_set(r, "out of memory") : 0;
 }
 
 static void add_thread(const struct blames *b, uint32_t labels, struct str *out)
@@ -127,8 +149,10 @@ static int percent(int64_t part, int64_t whole)
  * Appends how long threads waited, and for which thread most: "Threads waited 3.1 s for the GIL, 71
  * % of it while worker-2 was in dumps (app.py:88)."
  */
-static void add_waited(const struct blames *b, const struct blame *most, struct str *out)
+static int add_waited(struct blames *b, const struct blame *most, struct str *out)
 {
+	uint32_t owner = 0;
+	int r = most ? find_owner(b, most, false, &owner) : 0;
 	int64_t whole = MAX(b->waited, b->blamed);
 	int rest = percent(whole - b->blamed, whole);
 
@@ -139,7 +163,7 @@ static void add_waited(const struct blames *b, const struct blame *most, struct 
 		str_addf(out, ", %d %% of it while ", percent(most->ns, whole));
 		add_thread(b, most->labels, out);
 		str_add(out, " was in ");
-		costs_add_line(&b->f->costs, most->owner, most->at, out);
+		costs_add_line(&b->f->costs, owner, most->at, out);
 	}
 	if (most && rest >= LEAST_REST)
 		str_addf(out, "; for %d %% no holder was seen, as while the GIL is handed over",
@@ -147,19 +171,24 @@ static void add_waited(const struct blames *b, const struct blame *most, struct 
 	if (!most)
 		str_add(out, "; who held it isn't known without samples of CPU time (--wall)");
 	str_add_c(out, '.');
+	return r;
 }
 
 /* Appends a sentence about a thread that held the GIL while it waited for something else. */
-static void add_asleep(const struct blames *b, const struct blame *one, struct str *out)
+static int add_asleep(struct blames *b, const struct blame *one, struct str *out)
 {
+	uint32_t owner;
+	int r = find_owner(b, one, true, &owner);
+
 	add_thread(b, one->labels, out);
 	str_add(out, " held the GIL while it waited ");
 	markup_add_value(out, one->asleep_own, "nanoseconds");
 	str_add(out, " in ");
-	costs_add_line(&b->f->costs, one->owner, one->at, out);
+	costs_add_line(&b->f->costs, owner, one->at, out);
 	str_add(out, "; meanwhile others waited ");
 	markup_add_value(out, one->asleep, "nanoseconds");
 	str_add(out, " for the GIL.");
+	return r;
 }
 
 #define INDENT "     " /* blanks at the beginning of a continuation line */
@@ -219,26 +248,28 @@ static bool matters(const struct blames *b)
 				 b->f->value == b->wait || b->f->value == b->blame);
 }
 
-static void add_sentences(const struct blames *b, int width, bool md, struct str *out)
+static int add_sentences(struct blames *b, int width, bool md, struct str *out)
 {
 	_cleanup_str_ struct str sentence = {};
 	const struct blame *most = NULL, *asleep = NULL;
+	int r;
 
 	if (!matters(b))
-		return;
+		return 0;
 	vec_foreach(one, &b->all) {
 		if (!most || one->ns > most->ns)
 			most = one;
 		if (one->asleep > 0 && (!asleep || one->asleep > asleep->asleep))
 			asleep = one;
 	}
-	add_waited(b, most, &sentence);
+	r = add_waited(b, most, &sentence);
 	add_sentence(&sentence, width, md, out);
 	str_clear(&sentence);
-	if (!asleep || asleep->asleep < b->waited / LEAST_ASLEEP)
-		return;
-	add_asleep(b, asleep, &sentence);
+	if (r || !asleep || asleep->asleep < b->waited / LEAST_ASLEEP)
+		return r;
+	r = add_asleep(b, asleep, &sentence);
 	add_sentence(&sentence, width, md, out);
+	return r;
 }
 
 int report_add_gil_waits(const struct report_facts *f, int width, bool md, struct str *out)
@@ -253,11 +284,10 @@ int report_add_gil_waits(const struct report_facts *f, int width, bool md, struc
 	b.wait = (unsigned)wait;
 	b.blame = (unsigned)blame;
 	b.off_cpu = off_cpu > 0 ? (unsigned)off_cpu : 0;
-	map_init(&b.at);
+	intern_init(&b.keys, 3 * sizeof(uint32_t));
 	r = take_sums(&b);
-	if (!r)
-		add_sentences(&b, width, md, out);
+	r = r ? r : add_sentences(&b, width, md, out);
 	vec_fini(&b.all);
-	map_fini(&b.at);
+	intern_fini(&b.keys);
 	return r;
 }

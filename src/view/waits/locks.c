@@ -13,6 +13,7 @@
 bool lock_waits_init(struct lock_waits *w, struct profile *p)
 {
 	*w = (struct lock_waits){.p = p, .blame = profile_time_value(p, "lock_blame")};
+	map_init(&w->line_at);
 	map_init(&w->rest_of);
 	intern_init(&w->shown, 0);
 	return w->blame >= 0;
@@ -23,12 +24,32 @@ void lock_waits_fini(struct lock_waits *w)
 	vec_fini(&w->waits);
 	vec_fini(&w->places);
 	vec_fini(&w->rests);
+	map_fini(&w->line_at);
 	map_fini(&w->rest_of);
 	intern_fini(&w->shown);
 }
 
+/*
+ * Replaces the location *@at by the one that stands for its line: the columns of a line are one
+ * place. 0 or -ENOMEM.
+ */
+static int to_line(struct lock_waits *w, uint32_t *at)
+{
+	const struct profile_location *l = *at ? profile_get_location(w->p, *at) : NULL;
+	uint64_t key = l ? (uint64_t)l->function << 32 | (uint32_t)l->line : 0;
+	const uint64_t *known = map_get(&w->line_at, key);
+
+	if (!l || !l->function || !l->line)
+		return 0;
+	if (!known)
+		return map_put(&w->line_at, key, *at);
+	*at = (uint32_t)*known;
+	return 0;
+}
+
 int lock_waits_add(struct lock_waits *w, uint32_t labels, uint32_t at, int64_t ns)
 {
+	int r = to_line(w, &at);
 	struct lock_wait one = {
 		.labels = labels,
 		.at = at,
@@ -37,7 +58,7 @@ int lock_waits_add(struct lock_waits *w, uint32_t labels, uint32_t at, int64_t n
 		.ns = ns,
 	};
 
-	return vec_push(&w->waits, one);
+	return r ?: vec_push(&w->waits, one);
 }
 
 int lock_waits_add_rest(struct lock_waits *w, uint32_t labels, int64_t ns)

@@ -20,7 +20,11 @@ struct lock_wait {
 	 * name of the thread that waited
 	 */
 	uint32_t labels;
-	uint32_t at; /* location of the place where the waits were ended; 0: not known */
+	/*
+	 * location of the line where the waits were ended, one for all columns of the line; 0: not
+	 * known
+	 */
+	uint32_t at;
 	/*
 	 * The numbers of both threads, as strings of the profile; after lock_waits_fold() their
 	 * names, in .shown. .waiter is 0 if the thread isn't known.
@@ -52,6 +56,7 @@ struct lock_waits {
 	VEC(struct lock_place) places;
 	int64_t ns; /* of all .waits */
 	VEC(struct lock_rest) rests;
+	struct map line_at;  /* from a function and a line to the first location of that line */
 	struct map rest_of;  /* from a thread's number, as a string, to the index in .rests */
 	struct intern shown; /* names of threads, made by lock_waits_fold() */
 };

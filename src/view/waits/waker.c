@@ -4,6 +4,17 @@
 
 #include <errno.h>
 
+#include "base/intern.h"
+
+/*
+ * For each thread and line: how long threads of the group had waited when the thread ended their
+ * waits in that line.
+ */
+struct sums {
+	struct intern keys; /* a thread, a function, and a line of that function */
+	VEC(int64_t) of;    /* the sum of key i is .of[i - 1] */
+};
+
 /* Stores the group of each thread: from the string of the label `tid` to 1 + index of the group. */
 static int note_groups(const struct waits *w, struct map *ret)
 {
@@ -31,34 +42,35 @@ static int64_t waited_for(const struct waits *w, const struct map *groups, uint3
 	return found && *found == (uint64_t)group + 1 ? s->values[value] : 0;
 }
 
-static int add(struct map *sums, const struct waits *w, const struct profile_sum *s, int64_t ns,
+static int add(struct sums *sums, const struct waits *w, const struct profile_sum *s, int64_t ns,
 	       struct waits_waker *most)
 {
 	struct waits_frames at = waits_frames_of(w->c, s->stack);
-	uint64_t key = (uint64_t)profile_label_value(w->c->p, s->labels, "tid") << 32 |
-		       (at.own ?: at.callee);
-	uint64_t *sum = map_get(sums, key);
+	uint32_t place = at.own ?: at.callee;
+	const uint32_t key[] = {profile_label_value(w->c->p, s->labels, "tid"),
+				w->c->keys.of[place],
+				place ? (uint32_t)profile_get_location(w->c->p, place)->line : 0};
+	uint32_t id = intern_put(&sums->keys, key, 0);
 
-	if (!sum && !map_put(sums, key, 0))
-		sum = map_get(sums, key);
-	if (!sum)
+	if (!id || (id > sums->of.n && vec_push(&sums->of, 0)))
 		return -ENOMEM;
-	costs_sum((int64_t *)sum, ns);
-	if ((int64_t)*sum > most->ns)
-		*most = (struct waits_waker){s->labels, at, (int64_t)*sum};
+	costs_sum(&sums->of.v[id - 1], ns);
+	if (sums->of.v[id - 1] > most->ns)
+		*most = (struct waits_waker){s->labels, at, sums->of.v[id - 1]};
 	return 0;
 }
 
 int waits_waker_find(const struct waits *w, uint32_t group, struct waits_waker *ret)
 {
 	int value = profile_time_value(w->c->p, "lock_blame"), r;
-	struct map groups, sums;
+	struct sums sums = {};
+	struct map groups;
 
 	*ret = (struct waits_waker){};
 	if (value < 0)
 		return 0;
 	map_init(&groups);
-	map_init(&sums);
+	intern_init(&sums.keys, 3 * sizeof(uint32_t));
 	r = note_groups(w, &groups);
 	for (size_t i = 0; i < w->n_sums && !r; i++) {
 		int64_t ns = waited_for(w, &groups, group, &w->sums[i], value);
@@ -67,7 +79,8 @@ int waits_waker_find(const struct waits *w, uint32_t group, struct waits_waker *
 			r = add(&sums, w, &w->sums[i], ns, ret);
 	}
 	map_fini(&groups);
-	map_fini(&sums);
+	intern_fini(&sums.keys);
+	vec_fini(&sums.of);
 	return r ? -ENOMEM : 0;
 }
 

@@ -17,14 +17,17 @@ enum value { SAMPLES, CPU, OFF, LOCK, VALUES };
 static struct profile *p;
 static struct live *l;
 
+/* Makes a location, each time in another column, because all columns of a line are one place. */
 static uint32_t frame(const char *name, const char *file, int32_t line)
 {
+	static int32_t column;
 	struct profile_mapping mapping = {.name = profile_string(p, "[python 3.12]")};
 	struct profile_function f = {
 		.name = profile_string(p, name), .file = profile_string(p, file), .start_line = 1};
 	struct profile_location loc = {.mapping = profile_mapping(p, &mapping),
 				       .function = profile_function(p, &f),
-				       .line = line};
+				       .line = line,
+				       .column = ++column};
 
 	return profile_location(p, &loc);
 }

@@ -20,8 +20,8 @@ static struct profile *p;
 static struct live *l;
 static uint32_t stacks[2];
 
-/* Makes a stack whose only frame is a function called @name. */
-static uint32_t stack_in(const char *name)
+/* Makes a stack whose only frame is a function called @name. @column: 0: not known */
+static uint32_t stack_at(const char *name, int32_t line, int32_t column)
 {
 	struct profile_mapping mapping = {.name = profile_string(p, "[python 3.12]")};
 	struct profile_function f = {.name = profile_string(p, name),
@@ -29,10 +29,16 @@ static uint32_t stack_in(const char *name)
 				     .start_line = 1};
 	struct profile_location loc = {.mapping = profile_mapping(p, &mapping),
 				       .function = profile_function(p, &f),
-				       .line = 7};
+				       .line = line,
+				       .column = column};
 	uint32_t id = profile_location(p, &loc);
 
 	return profile_stack(p, &id, 1);
+}
+
+static uint32_t stack_in(const char *name)
+{
+	return stack_at(name, 7, 0);
 }
 
 static int setup(void **state)
@@ -248,6 +254,36 @@ static void test_gil(void **state)
 }
 
 /*
+ * The line in which the holder of the GIL was most is the one with the most time in all its columns
+ * together, although a column of another line has more time than each of them.
+ */
+static void test_gil_line(void **state)
+{
+	static const int32_t lines[] = {7, 7, 8}, tenths[] = {3, 3, 4};
+	struct profile_sample waits, holder;
+	_cleanup_str_ struct str said = {};
+	struct table v;
+
+	live_open_begin(l);
+	waits = wait_of("1", "gil", 0, S);
+	waits.values[WAIT] = S;
+	come(waits);
+	for (int i = 0; i < 3; i++) {
+		holder = wait_of("2", "sleep", 0, S);
+		holder.stack = stack_at("f", lines[i], i + 1);
+		holder.values[BLAME] = S * tenths[i] / 10;
+		come(holder);
+	}
+	tick();
+	table_init(&v, l);
+	table_gil_lines(&v, &said);
+	assert_string_equal(str_cstr(&said),
+			    "Threads waited 1.00 s for the GIL in the last 1.0 s\n"
+			    "  1.00 s  while 2 held it in f (app.py:7): 1 1.00 s\n");
+	table_fini(&v);
+}
+
+/*
  * A program chooses the names of its threads and functions. In the lines about the GIL, an escape
  * sequence in a name doesn't reach the terminal, and a newline doesn't end the line.
  */
@@ -303,6 +339,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_ready, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_now, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gil_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gil_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_condensed, setup, teardown),
 	};
