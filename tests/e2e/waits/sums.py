@@ -425,7 +425,7 @@ def budget():
     with folder() as d:
         for percent in "0.1", "30":
             *_, said = record(d, SHORT.replace("+ 2", "+ 1"), "-e", "wait", "--wait-budget", percent)
-            found = re.search(r"the stacks of ([0-9.]+) %% of (\d+) waits were taken.* more than %s %% of a CPU" % percent, said)
+            found = re.search(r"stacks were taken for ([0-9.]+) %% of (\d+) waits, .* more than %s %% of a CPU" % percent, said)
             taken[percent] = float(found[1]) * int(found[2]) / 100 if found else 1e9
     check(taken["0.1"] * 10 < taken["30"], taken)
 

@@ -106,7 +106,7 @@ class Spoilt(oracle.Oracle):
 
 def main():
     only = sys.argv[1] if len(sys.argv) > 1 else None
-    options = argparse.Namespace(keep=None, hz=None, krait=os.environ.get(
+    options = argparse.Namespace(keep=None, hz=oracle.HZ, krait=os.environ.get(
         "KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait")))
     rows = oracle.interpreters(False, only)
     if not only and not os.environ.get("KRAIT_TEST_FULL"):
