@@ -152,12 +152,12 @@ def paged_out_programs():
 @kit.case
 def reasons_are_true():
     """The memory of the first samples' frames is paged out. krait doesn't say of these samples that
-    one frame took the place of another during the walk."""
+    one frame replaced another during the walk."""
     with folder() as d, swap(d):
         for name, version, path in versions():
             if version in ((3, 11), (3, 12)):
                 said = paged_out(path, d)[2]
-                check("took the place" not in said, "%s: %s" % (name, said))
+                check("frame replaced another" not in said, "%s: %s" % (name, said))
 
 
 @kit.case

@@ -103,11 +103,11 @@ def gets_baseline():
             done = subprocess.run([SCRIPT, "baseline", "a.gz"], cwd=d, env=dict(os.environ, **env, CI_API_V4_URL=url, PATH=d + ":" + os.environ["PATH"]),
                                   stderr=subprocess.PIPE, encoding="utf-8", check=False)
             check((done.returncode, asked[0][1].replace("+", "%20")) == (code, path + "?job=my%20job") and os.path.exists(d + "/a.gz") == (answer == b"text"), "%s %s" % (done, asked))
-            check(answer != 401 or "can't be had: HTTP 401" in done.stderr, done.stderr)
+            check(answer != 401 or "can't get the baseline: HTTP 401" in done.stderr, done.stderr)
             check("job=my job" in said() and "secret" not in said(), said())
     done = subprocess.run([SCRIPT, "baseline", "a.gz"], env=dict(os.environ, **env, CI_API_V4_URL=url), stderr=subprocess.PIPE, encoding="utf-8", check=False)
     # no server listens at this address any more
-    check(done.returncode == 1 and "can't be had" in done.stderr, done)
+    check(done.returncode == 1 and "can't get the baseline" in done.stderr, done)
 
 
 @case
