@@ -170,6 +170,12 @@ static void look_after_processes(struct collect *c, bool last)
 	together_look(c);
 }
 
+/* Called after the rings were read: notes how many rounds are over. */
+static void count_rounds(struct collect *c)
+{
+	c->rounds = c->config.rounds ? c->config.rounds(c->config.ctx) : c->rounds + 1;
+}
+
 /* Asks processes for what only they have in memory: names of modules, and source text. */
 static void ask(struct collect *c)
 {
@@ -185,6 +191,7 @@ static void ask(struct collect *c)
  */
 void collect_ask(struct collect *c)
 {
+	count_rounds(c);
 	hand_on_meet(c);
 	thread_names(c, NAMES_OF_DUE);
 	ask(c);
@@ -201,12 +208,14 @@ int collect_flush(struct collect *c, bool last)
 	int r;
 
 	c->last = last;
+	count_rounds(c);
 	ask(c);
 	made_flush(c);
 	take_in(c); /* takes over the results of jobs */
 	if (last)
 		await_names(c);
 	r = hand_on_all(c, last, stacks_name(c, last));
+	r = accounts_hand_on(c, last, r);
 	look_after_processes(c, last);
 	take_given_up(c);
 	/*
@@ -227,7 +236,7 @@ int collect_flush(struct collect *c, bool last)
 
 bool collect_news(struct collect *c)
 {
-	bool news = c->news || c->n_waiting || c->stacks->raw.n;
+	bool news = c->news || c->n_waiting || c->intake->accounts.n || c->stacks->raw.n;
 
 	c->news = false;
 	return news;

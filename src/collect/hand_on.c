@@ -297,24 +297,21 @@ static int add_left(struct collect *c, const struct waiting *of, const struct pr
 }
 
 /*
- * a thread's last record is put off for this many calls of collect_flush(), because the thread's
- * samples may still come
+ * a thread's last record is put off for at most this many calls of collect_flush() if no sample of
+ * the thread has a stack yet: names of a stack may take that long to read
  */
 #define ACCOUNT_FLUSHES 16
 
-/*
- * Adds to the profile the times in a thread's last record (struct rec_account). If no sample has
- * some of the thread's time without a CPU, the stack of its last sample gets that time. Returns
- * what hand_on() does.
- */
-static int hand_on_account(struct collect *c, struct waiting *w, const struct process *p, bool last)
+int hand_on_account(struct collect *c, struct waiting *w, bool last)
 {
+	const struct process *p = process_at(c, w->process);
 	struct profile_sample s = {.time_ns = time_of(c, w)};
 	uint8_t gil = w->rec.gil, native = w->rec.native;
 	int r = add_left(c, w, p);
 
 	if (r)
 		return r;
+	thread_close(c, w);
 	if (!w->rec.ready_ns && !w->rec.stolen_ns)
 		return 1;
 	if (!p->samples && p->state != PROC_PYTHON && p->state != PROC_NATIVE)
@@ -350,8 +347,6 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 	/* krait found out only after this sample was taken that the process isn't shown */
 	if (p->unwanted || w->waiter == NO_WAITER)
 		return 1;
-	if (w->account)
-		return hand_on_account(c, w, p, last);
 	if (w->rec.outcome == WALK_PENDING && !is_proved(p)) {
 		if (!last && !process_has_ended(p) && p->state != PROC_IGNORED &&
 		    p->state != PROC_CROWDED && process_newest(c, p->key.tgid) == p)
@@ -366,8 +361,12 @@ static int hand_on(struct collect *c, struct waiting *w, bool last)
 			c->stats.unknown++;
 		return 1;
 	}
-	if (!last && process_is_awaited(c, p, w->flush))
+	if (!last && process_is_awaited(c, p, w)) {
+		/* the first thread gets its name from the process's record */
+		if (w->rec.tid != p->key.tgid)
+			thread_meet(c, w->process, &w->rec);
 		return 0;
+	}
 	if (w->rec.outcome == WALK_PENDING && p->state == PROC_UNSUPPORTED) {
 		if (w->flush == c->flushes && !last)
 			return 0;
@@ -461,8 +460,8 @@ void hand_on_meet(struct collect *c)
 	vec_foreach(w, &c->intake->waiting) {
 		struct process *p = process_at(c, w->process);
 
-		if (w->met || w->account || w->waker || p->state != PROC_PYTHON || !p->walked ||
-		    p->expected || p->unwanted)
+		if (w->met || w->waker || p->state != PROC_PYTHON || !p->walked || p->expected ||
+		    p->unwanted)
 			continue;
 		crowd_turn(c, p);
 		p->names_samples++;

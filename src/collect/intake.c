@@ -24,6 +24,7 @@ void intake_fini(struct collect *c)
 		free(*native);
 	vec_fini(&in->unpaired);
 	vec_fini(&in->waiting);
+	vec_fini(&in->accounts);
 	vec_fini(&in->unsupported);
 	map_fini(&in->taught);
 	free(in);
@@ -226,20 +227,15 @@ bool intake_is_broken(const struct collect *c, const struct rec_sample *rec)
 	       rec->gil >= GIL_STATE_MAX || rec->source >= c->config.n_sources;
 }
 
-/*
- * Records of a thread have sums of its times without a CPU, and krait adds only what is new in
- * these sums. When krait forgets a process, it forgets the last sums of the process's threads. The
- * sums in a later record would count these times again, so they are set to 0.
- */
-static void forget_told(const struct process *p, struct rec_sample *rec)
+void intake_forget_told(const struct process *p, struct rec_sample *rec)
 {
 	if (p->forgotten)
 		rec->ready_ns = rec->stolen_ns = 0;
 }
 
 /*
- * Takes in the sample @w. The caller has set all members of @w but .process and .flush, which this
- * function sets. Returns false if the sample was dropped.
+ * Takes in the sample @w. The caller has set all members of @w but .process, .flush and .round,
+ * which this function sets. Returns false if the sample was dropped.
  */
 static bool on_sample(struct collect *c, struct waiting *w)
 {
@@ -252,7 +248,8 @@ static bool on_sample(struct collect *c, struct waiting *w)
 	}
 	w->process = (uint32_t)p;
 	w->flush = c->flushes;
-	forget_told(process_at(c, p), &w->rec);
+	w->round = c->rounds;
+	intake_forget_told(process_at(c, p), &w->rec);
 	if (vec_push(&c->intake->waiting, *w)) {
 		c->no_memory = true;
 		broken(c);
@@ -312,51 +309,6 @@ static void on_wait(struct collect *c, const struct rec_wait *rec, size_t n)
 		c->intake->waiting.v[c->intake->waiting.n - 1].woken = false;
 }
 
-/*
- * Notes the status with which process @p ends: its last thread has ended, or all threads end
- * together.
- */
-static void on_status(struct collect *c, struct process *p, uint32_t status)
-{
-	if (!status || p->failed || !c->config.failed)
-		return;
-	p->failed = true;
-	c->config.failed(c->config.ctx, p->key.tgid, p->name ? p->name : p->comm, (int)status);
-}
-
-/*
- * Takes in the last record of a thread (its account: sums of its times). If no other record of the
- * thread's process has come before, the account is dropped, because nothing of the process is
- * shown.
- */
-static void on_account(struct collect *c, const struct rec_account *rec)
-{
-	struct process *p = process_known(c, &rec->sample.proc);
-	struct waiting w = {.rec = rec->sample, .flush = c->flushes, .account = true};
-
-	if (intake_is_broken(c, &rec->sample)) {
-		broken(c);
-		return;
-	}
-	if (!p)
-		return;
-	crowd_turn(c, p);
-	forget_told(p, &w.rec);
-	w.rec.type = REC_SAMPLE_END;
-	w.process = process_index(c, p);
-	w.shown_ns = rec->sample.time_ns;
-	if (vec_push(&c->intake->waiting, w)) {
-		c->no_memory = true;
-		return;
-	}
-	c->n_waiting++;
-	p->users++;
-	if (p->unwanted || (p->state != PROC_PYTHON && p->state != PROC_NATIVE))
-		return;
-	thread_check_account(c, rec);
-	on_status(c, p, rec->exit_status);
-}
-
 static void on_proc(struct collect *c, const struct rec_proc *rec)
 {
 	long p = owner_of(c, &rec->proc);
@@ -392,7 +344,7 @@ void collect_record(struct collect *c, const void *data, size_t n)
 		on_wait(c, data, n);
 		break;
 	case REC_ACCOUNT:
-		on_account(c, data);
+		accounts_take(c, data);
 		break;
 	case REC_STACK:
 		on_stack(c, data, n);

@@ -13,10 +13,23 @@
 #include "collect/space/space.h"
 #include "collect/stack/stack.h"
 
+/* The last record of a thread (accounts.c). */
+struct held_account {
+	struct rec_account rec;
+	/* values of collect.flushes and .rounds when the record came */
+	uint32_t flush, round;
+	/*
+	 * 1 + index in processes.all of the process that this record keeps from being forgotten; 0:
+	 * no process that isn't forgotten yet is known
+	 */
+	uint32_t pinned;
+};
+
 /* The records and events that came, and the samples and stacks that wait for further records. */
 struct intake {
 	/* samples that aren't in the profile yet; collect.n_waiting is their number */
 	VEC(struct waiting) waiting;
+	VEC(struct held_account) accounts;
 	/* native parts of stacks whose own records haven't come yet, the oldest first */
 	VEC(struct raw_native *) unpaired;
 	VEC(struct collect_unsupported) unsupported;
@@ -60,12 +73,33 @@ void hand_on_meet(struct collect *c);
 bool intake_is_broken(const struct collect *c, const struct rec_sample *rec);
 
 /*
+ * Records of a thread have sums of its times without a CPU, and krait adds only what is new in
+ * these sums. When krait forgets process @p, it forgets the last sums of the process's threads. The
+ * sums in a later record @rec would count these times again, so they are set to 0.
+ */
+void intake_forget_told(const struct process *p, struct rec_sample *rec);
+
+/*
  * Adds to the profile the waiting samples whose stack and process are known. The other samples go
  * on waiting; with @last (the final collect_flush()) these are added without what is missing, or
  * only counted. If @r is an error, or adding a sample fails, all samples that weren't added go on
  * waiting. Returns @r or the error.
  */
 int hand_on_all(struct collect *c, bool last, int r);
+
+/*
+ * Adds to the profile the times in a thread's last record, @w, which no sample has. 1: done. 0: @w
+ * has to wait for the stack of one of the thread's samples. -errno + message.
+ */
+int hand_on_account(struct collect *c, struct waiting *w, bool last);
+
+/*
+ * accounts.c: accounts_take() keeps the last record of a thread. accounts_hand_on() hands on those
+ * records before which nothing more can come; to be called after hand_on_all(), with the same
+ * arguments and result.
+ */
+void accounts_take(struct collect *c, const struct rec_account *rec);
+int accounts_hand_on(struct collect *c, bool last, int r);
 
 /*
  * examine.c: takes a record in which the kernel program says what it knows of process @i, or asks

@@ -88,6 +88,11 @@ bool session_on_wait(void *ctx, const char *what, unsigned done)
 	return patience_has(&((struct session *)ctx)->patience, what, done);
 }
 
+uint32_t session_on_rounds(void *ctx)
+{
+	return sampler_rounds(((struct session *)ctx)->sampler);
+}
+
 const struct collect_ops session_collect_ops = {
 	.add_layout = adapter_layout,
 	.layout = adapter_get_layout,

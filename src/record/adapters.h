@@ -27,5 +27,6 @@ int session_on_added(void *ctx, const struct profile_sample *sample);
 void session_on_failed(void *ctx, uint32_t tgid, const char *name, int status);
 void session_on_file(void *ctx, uint32_t tgid, uint64_t start_boot_ns, const char *path);
 bool session_on_wait(void *ctx, const char *what, unsigned done);
+uint32_t session_on_rounds(void *ctx);
 
 #endif

@@ -270,6 +270,7 @@ static int make_collector(struct session *s)
 		.added = session_on_added,
 		.failed = session_on_failed,
 		.wait = session_on_wait,
+		.rounds = session_on_rounds,
 		.met_file = s->sources ? session_on_file : NULL,
 		.texts = s->texts,
 	};

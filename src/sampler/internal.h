@@ -27,6 +27,12 @@ struct sampler {
 	bool sees_unmaps, enabled;
 	int rings_fd; /* epoll descriptor that watches all rings */
 	uint64_t taken, turn_ends_ns;
+	/*
+	 * .rounds: see sampler_rounds(). .round_ns: when the present round began (CLOCK_MONOTONIC);
+	 * 0: the last round is over.
+	 */
+	uint32_t rounds;
+	uint64_t round_ns;
 	/* how many samples of each source were read from the rings so far */
 	uint64_t came[ABI_MAX_SOURCES];
 	struct event_set sources[ABI_MAX_SOURCES]; /* .config.n_sources */

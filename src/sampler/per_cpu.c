@@ -37,6 +37,33 @@ static bool on_record(void *ctx, const void *data, size_t n)
 	return !(++s->taken % TURN_CHECK) && clock_ns(CLOCK_MONOTONIC) >= s->turn_ends_ns;
 }
 
+/*
+ * The longest time that a round takes; see sampler_rounds(). A CPU that is taken from a kernel
+ * program in the middle of writing a record keeps its ring from being read further.
+ */
+#define ROUND_MOST_NS (10 * NSEC_PER_SEC)
+
+static void begin_round(struct sampler *s)
+{
+	if (s->round_ns)
+		return;
+	s->round_ns = clock_ns(CLOCK_MONOTONIC);
+	vec_foreach(ring, &s->cpu_rings)
+		record_ring_mark(&ring->records);
+}
+
+static void end_round(struct sampler *s)
+{
+	bool over = true;
+
+	vec_foreach(ring, &s->cpu_rings)
+		over &= record_ring_reached(&ring->records);
+	if (!over && clock_ns(CLOCK_MONOTONIC) < s->round_ns + ROUND_MOST_NS)
+		return;
+	s->rounds++;
+	s->round_ns = 0;
+}
+
 /* After sampling has stopped, no records are added any more, so each ring is read to its end. */
 int per_cpu_drain(struct sampler *s)
 {
@@ -44,6 +71,7 @@ int per_cpu_drain(struct sampler *s)
 	uint64_t turn_ns = MAX(share_ns, TURN_LEAST);
 	int more = 0;
 
+	begin_round(s);
 	vec_foreach(ring, &s->cpu_rings) {
 		int r;
 
@@ -56,6 +84,7 @@ int per_cpu_drain(struct sampler *s)
 		for (unsigned i = 0; i < s->config.n_sources; i++)
 			event_set_came(&s->sources[i], ring->cpu, s->came[i]);
 	}
+	end_round(s);
 	return more;
 }
 

@@ -85,3 +85,13 @@ int record_ring_read(struct record_ring *r, record_ring_take take, void *ctx)
 	}
 	return stop;
 }
+
+void record_ring_mark(struct record_ring *r)
+{
+	r->mark = __atomic_load_n(r->produced, __ATOMIC_ACQUIRE);
+}
+
+bool record_ring_reached(const struct record_ring *r)
+{
+	return *r->consumed >= r->mark;
+}

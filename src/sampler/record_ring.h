@@ -27,6 +27,7 @@ struct record_ring {
 	/* .bytes: size of .data, a power of two of pages; .page_bytes: size of a page */
 	size_t bytes, page_bytes;
 	uint8_t *wrapped; /* room for a record that wraps around the ring's end */
+	uint64_t mark;	  /* position up to which records were written at record_ring_mark() */
 };
 
 /* Maps the ring @fd, which has @bytes (bpf_attr.max_entries). 0 or -errno. */
@@ -44,5 +45,12 @@ typedef bool (*record_ring_take)(void *ctx, const void *record, size_t n);
  * -EBADMSG: a record has an impossible size.
  */
 _must_use_ int record_ring_read(struct record_ring *r, record_ring_take take, void *ctx);
+
+/*
+ * record_ring_mark() notes how far the ring is written now. record_ring_reached() tells whether all
+ * records up to there have been read since.
+ */
+void record_ring_mark(struct record_ring *r);
+bool record_ring_reached(const struct record_ring *r);
 
 #endif

@@ -361,6 +361,11 @@ int sampler_drain(struct sampler *s)
 	return r;
 }
 
+uint32_t sampler_rounds(const struct sampler *s)
+{
+	return s->rounds;
+}
+
 const char *sampler_counter_words(unsigned i)
 {
 	static const char *const words[] = {

@@ -194,6 +194,14 @@ int sampler_fd(const struct sampler *s);
 _must_use_ int sampler_drain(struct sampler *s);
 
 /*
+ * Returns how many rounds are over. A round begins in sampler_drain() before any ring is read, and
+ * is over once each ring was read up to the record that was written last when the round began. In
+ * most cases it is over at the end of the same call. While a ring is so full that sampler_drain()
+ * leaves records in it, the round takes several calls. A round takes 10 s at most.
+ */
+uint32_t sampler_rounds(const struct sampler *s);
+
+/*
  * If waits are recorded: calls @fn for each wait that isn't over, or whose record isn't sent yet.
  * @wait is the record that the wait would have if it were over now. @left: the program chose not to
  * take the wait's stack. Such a wait gets no record of its own, unless it takes WAIT_LONG_NS or

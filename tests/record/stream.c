@@ -313,6 +313,17 @@ static const struct collect_unwind_ops unwind = {
 };
 
 /*
+ * The number of saved calls of collect_flush() that were replayed: rounds end only there, and not
+ * where a window is cut.
+ */
+static uint32_t rounds;
+
+static uint32_t get_rounds(void *ctx)
+{
+	return rounds;
+}
+
+/*
  * Calls collect_flush(), waits until the collector has all names that it asked for, and calls it
  * again.
  */
@@ -350,6 +361,7 @@ static void give(struct collect *c, const struct entry *e)
 		give_record(c, data, e->n);
 		break;
 	case FLUSH:
+		rounds++;
 		flush(c, false);
 		break;
 	case MAPPED:
@@ -400,6 +412,7 @@ static void begin(struct session *s, struct session *live, const struct collect_
 	config.n_labels = s->labels.n;
 	config.added = NULL;
 	config.wait = NULL;
+	config.rounds = get_rounds;
 	s->collect = __real_collect_new(&config);
 	expect(s->collect, "memory");
 }
@@ -446,7 +459,7 @@ void stream_replay(struct session *live, const struct stream_user *user)
 					crowd};
 	struct session s = {};
 
-	fault.cuts = fault.calls = last_number = 0;
+	fault.cuts = fault.calls = last_number = rounds = 0;
 	begin(&s, live, &ops, user->native);
 	for (size_t i = 0; i < saved.entries.n; i++) {
 		give(s.collect, &saved.entries.v[i]);

@@ -179,6 +179,13 @@ struct collect_config {
 	 */
 	bool (*wait)(void *ctx, const char *what, unsigned done);
 	/*
+	 * Returns how many rounds are over, as sampler_rounds() does. collect_flush() and
+	 * collect_ask() call it when they begin; one of them has to follow each reading of the
+	 * rings. NULL: the rings are read to their ends before each of these calls, so that each
+	 * call ends a round.
+	 */
+	uint32_t (*rounds)(void *ctx);
+	/*
 	 * Called for each sample that was added to the profile. Returns 0 or -errno + message.
 	 * NULL: nobody is told.
 	 */

@@ -15,7 +15,8 @@ size_t collect_bytes(const struct collect *c)
 
 size_t collect_kept_bytes(const struct collect *c)
 {
-	return c->kept.names + c->kept.rows + c->kept.lists + c->kept.maps + c->kept.sets;
+	return c->kept.names + c->kept.rows + c->kept.lists + c->kept.maps + c->kept.sets +
+	       c->kept.waiting;
 }
 
 bool collect_is_full(const struct collect *c)

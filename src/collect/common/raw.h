@@ -20,7 +20,8 @@ struct waiting {
 	uint32_t state; /* what the thread waited for (wait_state.h); 0: the thread ran */
 	/* which file, peer or child the thread waited for (thread/on.h); 0: not known */
 	uint32_t on;
-	bool met; /* the sample waits, but it was counted already and its thread was noted */
+	bool met;	/* the sample waits, but it was counted already and its thread was noted */
+	uint32_t round; /* value of collect.rounds when the sample came */
 	/* the sample's time in the profile: when the sample was taken, or when the wait began */
 	uint64_t shown_ns;
 	uint64_t gil_ns; /* how long the thread waited for the GIL */
@@ -30,11 +31,6 @@ struct waiting {
 	uint64_t others_ns, gil_others_ns;
 	uint32_t times, cost_ns;
 	uint8_t site; /* below WAIT_SITES */
-	/*
-	 * .rec isn't a sample, but the last record of a thread (struct rec_account: sums of its
-	 * times)
-	 */
-	bool account;
 	/*
 	 * .woken: the next entry in intake.waiting stands for the thread that ended this wait.
 	 * .waker: this entry stands for the thread that ended the wait in the entry before it. Such

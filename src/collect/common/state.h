@@ -22,7 +22,8 @@ struct collect {
 	bool began;		/* collect_begin() was called: sampling has begun */
 	/* number of the present collect_flush(), from 1 on; the call itself increases it */
 	uint32_t flushes;
-	bool last; /* the collect_flush() that runs now is the last one of the recording */
+	uint32_t rounds; /* how many rounds were over when the rings were last read */
+	bool last;	 /* the collect_flush() that runs now is the last one of the recording */
 	/* .config.wait has returned false: the collector no longer waits for names */
 	bool hurried;
 	bool news; /* value that the next call of collect_news() returns */
@@ -42,7 +43,8 @@ struct collect {
 		size_t rows;  /* bytes that native_file.fdes of all files took when counted last */
 		/* bytes that all lists of code registered for gdb took when counted last */
 		size_t lists;
-		size_t sets; /* bytes of the tables of threads' label sets (thread/labels.c) */
+		size_t sets;	/* bytes of the tables of threads' label sets (thread/labels.c) */
+		size_t waiting; /* bytes of the tables of records that wait (struct intake) */
 	} kept;
 
 	struct processes *processes; /* state of process/ (process/process.h) */
@@ -69,6 +71,17 @@ struct collect {
 	 */
 	struct command *command;
 };
+
+/*
+ * A record came when collect.rounds was @round, so it came during the round after that. Have all
+ * records come by now that the kernel programs wrote before it? Each CPU has its own ring, and
+ * earlier records may lie in a ring that was read before the record's ring. The next round begins
+ * after the record came, so at its end they have come.
+ */
+static inline bool collect_has_earlier(const struct collect *c, uint32_t round)
+{
+	return c->rounds - round >= 2;
+}
 
 /*
  * collect_bytes(): bytes of the profile's tables and of code objects. collect_kept_bytes(): bytes

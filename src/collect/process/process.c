@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "collect/common/raw.h"
 #include "collect/process/process.h"
 #include "proc/read/stat.h"
 #include "python/heap/heap.h"
@@ -59,20 +60,12 @@ bool process_open(struct process *p, struct proc *ret)
 	return !r;
 }
 
-/*
- * For how many calls of collect_flush() a sample waits for its process's record. The kernel
- * programs sent that record before the sample, but a full ring buffer is read in several parts,
- * with a collect_flush() after each part. A wait without a stack may come without any such record.
- */
-#define RECORD_FLUSHES 64
-
-bool process_is_awaited(const struct collect *c, const struct process *p, uint32_t flush)
+bool process_is_awaited(const struct collect *c, const struct process *p, const struct waiting *w)
 {
-	uint32_t waits = c->flushes - flush;
-
 	if (p->samples || (!p->expected && p->state != PROC_PENDING))
 		return false;
-	return !waits || (waits < RECORD_FLUSHES && (p->expected || !p->met_ns));
+	return w->flush == c->flushes ||
+	       (!collect_has_earlier(c, w->round) && (p->expected || !p->met_ns));
 }
 
 uint64_t process_exec_ns(const struct collect *c, uint32_t tgid)

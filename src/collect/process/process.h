@@ -22,6 +22,7 @@
 
 struct made_code;
 struct py_code;
+struct waiting;
 
 /* Why the mappings of a process have to be read; the most urgent reason is last. */
 enum space_stale {
@@ -74,7 +75,10 @@ struct process {
 	bool foreign;  /* the user may not see the process (config.may_see) */
 	bool headless; /* the first thread has ended (so .ended is set), but other threads go on */
 	bool replaced; /* the process has exec'ed, and has another entry since then */
-	/* 1 + how often collect_flush() was called since the process ended; 0: the process runs */
+	/*
+	 * 1 + how often process_forget_ended() has found since the process ended that a further
+	 * round was over; 0: the process runs
+	 */
 	uint8_t ended;
 	/*
 	 * what belonged to the process was freed; this entry stays as long as anything refers to it
@@ -100,10 +104,10 @@ struct process {
 	 */
 	uint32_t users;
 	/*
-	 * number of stacks of the process that wait for names; the process isn't forgotten before
-	 * this is 0
+	 * number of stacks of the process that wait for names, and of last records of its threads
+	 * that wait; the process isn't forgotten before this is 0
 	 */
-	uint32_t unnamed;
+	uint32_t pins;
 
 	/* The process's names, and the packages that its arguments tell it to run (facts.c). */
 	char *name, *cgroup, *container;
@@ -237,6 +241,7 @@ struct processes {
 	struct map by_tgid;
 	/* process number -> time of the process's latest exec that perf has reported */
 	struct map execs;
+	uint32_t round;		    /* value of collect.rounds at the last process_forget_ended() */
 	struct known_places *known; /* state of known_place.c */
 	/*
 	 * .mapping: what process_mapping_of() returned last; 0: it has returned no mapping yet.
@@ -305,11 +310,11 @@ long process_of(struct collect *c, const struct proc_key *key);
 /* Returns the process of @key; NULL: no record of the process has come yet. */
 struct process *process_known(const struct collect *c, const struct proc_key *key);
 /*
- * Must a sample of @p wait for the record that says what @p is? @flush: how often collect_flush()
- * had been called (collect.flushes) when the sample came. Each CPU has its own ring buffer, and the
- * record may be in a buffer that was read before the buffer with the sample.
+ * Must sample @w of @p wait for the record that says what @p is? The kernel programs wrote that
+ * record before the sample, but it may be in a ring that is read later (collect_has_earlier()). A
+ * wait without a stack may come without any such record.
  */
-bool process_is_awaited(const struct collect *c, const struct process *p, uint32_t flush);
+bool process_is_awaited(const struct collect *c, const struct process *p, const struct waiting *w);
 
 /*
  * process_key_hash(): returns the hash by which .by_key finds @k. process_drop_index(): removes
@@ -352,7 +357,7 @@ uint64_t process_exec_ns(const struct collect *c, uint32_t tgid);
 
 /*
  * processes.c: forgets the processes that ended long enough ago. Called at the end of each
- * collect_flush().
+ * collect_flush(); does nothing if no round (collect.rounds) has ended since the last call.
  */
 void process_forget_ended(struct collect *c);
 

@@ -8,13 +8,17 @@
 #include "base/system/clock.h"
 #include "collect/process/process.h"
 
-#define FLUSHES_AFTER_END 3
 /*
- * If waits are recorded, the old entry of a process that has exec'ed is kept for this many calls of
- * collect_flush(). perf reports the exec in the middle of execve(), but the kernel programs send
- * the threads' last records (struct rec_account) at the end of execve().
+ * For how many rounds (collect.rounds) a process is kept after its end was read. perf reports the
+ * end in the middle of do_exit(), and the process's last records are written after that.
  */
-#define FLUSHES_AFTER_EXEC 16
+#define ROUNDS_AFTER_END 3
+/*
+ * If waits are recorded, the old entry of a process that has exec'ed is kept for this many rounds.
+ * perf reports the exec in the middle of execve(), but the kernel programs send the threads' last
+ * records (struct rec_account) at the end of execve().
+ */
+#define ROUNDS_AFTER_EXEC 16
 /* records of a process may still come for this long after krait has forgotten the process */
 #define FORGOTTEN_NS (10 * NSEC_PER_SEC)
 
@@ -79,20 +83,23 @@ static void reuse_forgotten(struct collect *c)
 }
 
 /*
- * Once .ended exceeds FLUSHES_AFTER_END (FLUSHES_AFTER_EXEC after an exec, if waits are recorded),
- * no ring buffer has records of the process any more.
+ * Once .ended exceeds ROUNDS_AFTER_END (ROUNDS_AFTER_EXEC after an exec, if waits are recorded), no
+ * ring has records of the process any more.
  */
 void process_forget_ended(struct collect *c)
 {
 	size_t kept = 0;
 
+	if (c->processes->round == c->rounds)
+		return;
+	c->processes->round = c->rounds;
 	for (size_t i = 0; i < c->processes->live.n; i++) {
 		struct process *p = process_live(c, i);
 		bool execed = c->config.waits && p->replaced;
 
-		if (p->ended && p->ended++ > (execed ? FLUSHES_AFTER_EXEC : FLUSHES_AFTER_END)) {
+		if (p->ended && p->ended++ > (execed ? ROUNDS_AFTER_EXEC : ROUNDS_AFTER_END)) {
 			p->headless = !p->replaced && process_has_threads(p);
-			if (!p->headless && !p->unnamed) {
+			if (!p->headless && !p->pins) {
 				forget(c, c->processes->live.v[i]);
 				continue;
 			}

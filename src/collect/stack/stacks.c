@@ -113,7 +113,7 @@ int stack_add(struct collect *c, const struct raw_stack *raw)
  */
 static void pin_process(struct process *p, struct raw_stack *raw, bool pins)
 {
-	p->unnamed += (uint32_t)pins - (uint32_t)raw->pins;
+	p->pins += (uint32_t)pins - (uint32_t)raw->pins;
 	raw->pins = pins;
 }
 

@@ -58,19 +58,30 @@ uint32_t thread_last_stack(struct collect *c, uint32_t process, const struct rec
 	return t->last_stack;
 }
 
+/* Returns the thread of wait @w if it is open: a later record will take out what it still has. */
+static struct thread *open_thread(struct collect *c, const struct waiting *w)
+{
+	struct process *p = process_at(c, w->process);
+	struct thread *t = p->forgotten ? NULL : thread_of_sample(c, p, &w->rec);
+
+	return t && !t->closed ? t : NULL;
+}
+
 void thread_share(struct collect *c, struct waiting *w)
 {
-	struct thread *t = thread_of_sample(c, process_at(c, w->process), &w->rec);
+	struct thread *t = open_thread(c, w);
 
-	if (t)
+	if (t) {
 		shares_take(&t->shares, w);
-	else
-		w->rec.weight += w->others_ns;
+		return;
+	}
+	w->rec.weight += w->others_ns;
+	w->gil_ns += w->gil_others_ns;
 }
 
 bool thread_owes(struct collect *c, const struct waiting *w)
 {
-	const struct thread *t = thread_of_sample(c, process_at(c, w->process), &w->rec);
+	const struct thread *t = open_thread(c, w);
 
 	return t && shares_owe(t->shares, w);
 }
@@ -80,6 +91,14 @@ bool thread_share_left(struct collect *c, const struct waiting *of, struct waiti
 	const struct thread *t = thread_of_sample(c, process_at(c, of->process), &of->rec);
 
 	return t && shares_left(t->shares, ret);
+}
+
+void thread_close(struct collect *c, const struct waiting *of)
+{
+	struct thread *t = thread_of_sample(c, process_at(c, of->process), &of->rec);
+
+	if (t)
+		t->closed = true;
 }
 
 void thread_check_account(struct collect *c, const struct rec_account *rec)

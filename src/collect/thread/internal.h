@@ -75,6 +75,7 @@ struct thread {
 	uint8_t last_gil;
 	/* true: .name is the thread's name in Python; false: .name is the kernel's name */
 	bool named;
+	bool closed; /* thread_close() was called */
 	/* other threads that ended this thread's waits have label sets with this thread's name */
 	bool waited;
 	/*

@@ -90,6 +90,13 @@ bool thread_owes(struct collect *c, const struct waiting *w);
  */
 bool thread_share_left(struct collect *c, const struct waiting *of, struct waiting *ret);
 
+/*
+ * Called after thread_share_left() has returned false, when no more records of the thread come, but
+ * waits of it may not have been added to the profile yet. From now on each such wait has all the
+ * time in its own record, because nothing would take out what it keeps for later waits.
+ */
+void thread_close(struct collect *c, const struct waiting *of);
+
 /* Adds the two sums in the thread's last record (struct rec_account) to collect_stats.accounts. */
 void thread_check_account(struct collect *c, const struct rec_account *rec);
 

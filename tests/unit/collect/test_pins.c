@@ -231,10 +231,10 @@ static void flush_until_named(struct fixture *f)
 	assert_int_equal(f->c->n_waiting, 0);
 }
 
-static void assert_counts(const struct process *p, uint32_t users, uint32_t unnamed)
+static void assert_counts(const struct process *p, uint32_t users, uint32_t pins)
 {
 	assert_int_equal(p->users, users);
-	assert_int_equal(p->unnamed, unnamed);
+	assert_int_equal(p->pins, pins);
 }
 
 static int note_stack(void *arg, const struct profile_sample *s)

@@ -146,6 +146,39 @@ static void test_being_written(void **state)
 	must_read(2, 0);
 }
 
+/*
+ * The ring was read up to a mark when no record from before the mark is left, whatever was written
+ * since then.
+ */
+static void test_mark(void **state)
+{
+	uint64_t at;
+
+	record_ring_mark(&ring);
+	assert_true(record_ring_reached(&ring));
+	for (uint8_t i = 0; i < 4; i++)
+		put_record(100, i);
+	assert_true(record_ring_reached(&ring));
+	record_ring_mark(&ring);
+	put_record(100, 4);
+	stop_after = 3;
+	must_read(3, 1);
+	assert_false(record_ring_reached(&ring));
+	stop_after = 1;
+	must_read(1, 1);
+	assert_true(record_ring_reached(&ring));
+	must_read(1, 1);
+	at = *produced;
+	put_record(40, 5);
+	put_byte(at + 3, 0x80); /* BPF_RINGBUF_BUSY_BIT */
+	record_ring_mark(&ring);
+	must_read(0, 0);
+	assert_false(record_ring_reached(&ring));
+	put_byte(at + 3, 0);
+	must_read(1, 1);
+	assert_true(record_ring_reached(&ring));
+}
+
 static void test_given_up(void **state)
 {
 	put(64, BPF_RINGBUF_DISCARD_BIT, 0);
@@ -186,6 +219,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stops, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_being_written, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mark, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_given_up, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_impossible, setup, teardown),
 		cmocka_unit_test(test_no_ring),
