@@ -139,10 +139,14 @@ static bool name_threads(struct collect *c, struct process *p, struct map *renam
  */
 static bool is_names_time(const struct process *p, uint64_t now)
 {
-	bool alone = p->threads.n == 1 && map_get(&p->threads, p->key.tgid);
-	size_t enough = alone ? NAMES_ALONE : NAMES_SAMPLES;
+	bool alone;
 
-	return now >= p->names_due_ns || (!p->names_looked_ns && p->names_samples >= enough);
+	if (now >= p->names_due_ns)
+		return true;
+	if (p->names_looked_ns || p->names_samples < NAMES_SAMPLES)
+		return false;
+	alone = p->threads.n == 1 && map_get(&p->threads, p->key.tgid);
+	return !alone || p->names_samples >= NAMES_ALONE;
 }
 
 /*
