@@ -409,22 +409,46 @@ static void wait_until(const struct sampler *s, struct wait_entry *e, uint64_t n
 	e->wait.sample.outcome = WALK_PENDING;
 }
 
+/*
+ * How many entries of map `waits` one system call reads. waits_next() needs two calls for each
+ * entry, and an agent reads the map twice a second.
+ */
+#define BATCH 64
+
+struct entries {
+	uint32_t key[BATCH];
+	struct wait_entry value[BATCH];
+};
+
+/* Calls @fn for entry @e of thread @host_tid, which was read after @now_ns, if its wait is open. */
+static void give_open(struct sampler *s, uint32_t host_tid, struct wait_entry *e, uint64_t now_ns,
+		      sampler_open_fn fn, void *ctx)
+{
+	if (!e->start_ns || e->phase == WAIT_RUNS || blocked_is_doubted(s, host_tid, e) ||
+	    changed_ns(e) + SETTLED_NS > now_ns)
+		return;
+	wait_until(s, e, now_ns);
+	fn(ctx, &e->wait, e->times == 0);
+}
+
 void sampler_open_waits(struct sampler *s, sampler_open_fn fn, void *ctx)
 {
-	struct wait_entry e;
-	unsigned n = 0;
-	uint32_t key;
+	bool any = waits_source(s) >= 0 && !s->waits_read;
+	_cleanup_free_ struct entries *all = any ? malloc(sizeof(*all)) : NULL;
+	int map = bpf_map__fd(s->skel->maps.waits), r = 0;
+	uint32_t at, *from = NULL; /* where the kernel goes on; NULL: at the map's beginning */
 
-	if (waits_source(s) < 0 || s->waits_read)
+	if (!all)
 		return;
-	while (waits_next(s, &key, &n, &e)) {
+	/* -ENOENT comes with the last entries of the map */
+	while (!r) {
 		uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+		uint32_t n = BATCH;
 
-		if (!e.start_ns || e.phase == WAIT_RUNS || blocked_is_doubted(s, key, &e) ||
-		    changed_ns(&e) + SETTLED_NS > now_ns)
-			continue;
-		wait_until(s, &e, now_ns);
-		fn(ctx, &e.wait, e.times == 0);
+		r = bpf_map_lookup_batch(map, from, &at, all->key, all->value, &n, NULL);
+		for (uint32_t i = 0; i < n && (!r || r == -ENOENT); i++)
+			give_open(s, all->key[i], &all->value[i], now_ns, fn, ctx);
+		from = &at;
 	}
 }
 
