@@ -119,12 +119,10 @@ static void failed(void *ctx, uint32_t tgid, const char *name, int status)
 static void take_figures(struct agent *a)
 {
 	int64_t *f = a->numbering.batch.figures;
-	struct sampler_stats kernel;
 
-	sampler_stats(a->s->sampler, &kernel);
 	f[BATCH_SAMPLER_CPU] = (int64_t)clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	f[BATCH_WRITER_CPU] = link_cpu(&a->link);
-	f[BATCH_LOST] = (int64_t)sampler_lost(&kernel);
+	f[BATCH_LOST] = (int64_t)sampler_lost_now(a->s->sampler);
 	f[BATCH_SAMPLES] += a->place.samples;
 	f[BATCH_HZ] = limit_hz(&a->limit);
 	f[BATCH_ASKED_HZ] = a->limit.asked.hz;

@@ -427,6 +427,16 @@ uint64_t sampler_waits_left(struct sampler *s)
 	return read_sum(s, s->skel->maps.counters, COUNT_WAITS_LEFT);
 }
 
+uint64_t sampler_lost_now(struct sampler *s)
+{
+	static const enum bpf_counter lost[] = {COUNT_RING_FULL, COUNT_NO_RING, COUNT_BUSY};
+	struct sampler_stats now = {};
+
+	for (size_t i = 0; i < ARRAY_SIZE(lost); i++)
+		now.counters[lost[i]] = read_sum(s, s->skel->maps.counters, lost[i]);
+	return sampler_lost(&now);
+}
+
 void sampler_stats(struct sampler *s, struct sampler_stats *ret)
 {
 	struct bpf_prog_info info = {};

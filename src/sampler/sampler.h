@@ -307,6 +307,8 @@ static inline uint64_t sampler_lost(const struct sampler_stats *s)
 	return s->counters[COUNT_RING_FULL] + s->counters[COUNT_NO_RING] + s->counters[COUNT_BUSY];
 }
 void sampler_stats(struct sampler *s, struct sampler_stats *ret);
+/* Returns what sampler_lost() would return of the present counters, in fewer system calls. */
+uint64_t sampler_lost_now(struct sampler *s);
 
 /* Returns how many bytes of memory the BPF maps take, as far as the kernel tells. */
 size_t sampler_map_bytes(struct sampler *s);
