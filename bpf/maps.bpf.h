@@ -242,8 +242,8 @@ struct {
 /* The processes that the user asked for. is_wanted() finds their descendants. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32); /* the key is the tgid */
+	__uint(max_entries, 16384); /* user space sets this to 1 if every process is sampled */
+	__type(key, __u32);	    /* the key is the tgid */
 	__type(value, __u32);
 } roots SEC(".maps");
 

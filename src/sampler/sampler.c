@@ -234,6 +234,9 @@ static int load(struct sampler *s)
 	waits_prepare(s);
 	set_slots(s);
 	bpf_map__set_max_entries(s->skel->maps.rings, s->n_cpus);
+	if (s->config.whole_machine)
+		/* the programs never look into this map; its memory is allocated at load */
+		bpf_map__set_max_entries(s->skel->maps.roots, 1);
 	s->skel->rodata->whole_machine = s->config.whole_machine;
 	s->skel->rodata->all_processes = s->config.all_processes;
 	s->skel->rodata->follow_children = s->config.follow_children;
