@@ -75,6 +75,11 @@ struct session_options {
 	uint64_t memory;
 
 	bool users; /* label samples with their process's user */
+	/*
+	 * although waits are recorded, krait reads the rings less often if no new process, thread
+	 * or code comes (run.c)
+	 */
+	bool seldom;
 	/* where names of services come from; .n 0: samples have no labels of services */
 	struct service_rules services;
 

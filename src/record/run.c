@@ -38,7 +38,13 @@
 #define POLL_SETTLED_MS 400
 /* the most samples that one CPU takes between two readings of the rings */
 #define POLL_SAMPLES 400
-#define SETTLED_NS   NSEC_PER_SEC
+/*
+ * The time between two readings if waits are recorded too and options.seldom is set. A record of a
+ * wait wakes krait up if a quarter of its ring is full (ring_output() in bpf/maps.bpf.h), so it
+ * needn't be known how many of them come.
+ */
+#define POLL_WAITS_MS 250
+#define SETTLED_NS    NSEC_PER_SEC
 /*
  * the least time between two flushes (naming stacks, adding samples) if new processes wake krait
  * more often
@@ -209,13 +215,14 @@ static void follow_cpus(struct session *s)
 /* Varies a period by up to 10 %, so that krait never reads the rings in step with a program. */
 #define VARIED(ns, now) ((ns) * (900 + (now) % 201) / 1000)
 
-/* Returns the most samples that one CPU takes in a second; 0: not known. */
+/* Returns the most samples that one CPU takes in a second, waits left out; 0: not known. */
 static uint64_t samples_hz(const struct session *s)
 {
+	int wait = session_events_wait_index(&s->events);
 	uint64_t hz = 0;
 
 	for (unsigned i = 0; i < s->events.n; i++) {
-		if (!s->events.v[i].hz)
+		if (!s->events.v[i].hz && (int)i != wait)
 			return 0;
 		hz += s->events.v[i].hz;
 	}
@@ -224,11 +231,12 @@ static uint64_t samples_hz(const struct session *s)
 
 static uint64_t poll_ms(const struct session *s, uint64_t now)
 {
-	uint64_t hz = samples_hz(s);
+	bool waits = session_events_wait(&s->events);
+	uint64_t hz = samples_hz(s), most = waits ? POLL_WAITS_MS : POLL_SETTLED_MS;
 
-	if (!hz || now - s->news_ns < SETTLED_NS)
+	if (!hz || now - s->news_ns < SETTLED_NS || (waits && !s->options->seldom))
 		return POLL_MS;
-	return MIN(MAX(POLL_SAMPLES * 1000ull / hz, (uint64_t)POLL_MS), (uint64_t)POLL_SETTLED_MS);
+	return MIN(MAX(POLL_SAMPLES * 1000ull / hz, (uint64_t)POLL_MS), most);
 }
 
 static int drain(struct session *s)
@@ -307,6 +315,9 @@ int session_wait_ms(const struct session *s, uint64_t now)
 		return 0;
 	if (s->answered)
 		end = MIN(end, s->flushed_ns + POLL_MS * NSEC_PER_MSEC);
+	/* a look for long waits that comes late may miss the end of one */
+	if (session_events_wait(&s->events))
+		end = MIN(end, s->left.look_ns);
 	if (s->options->duration_ns)
 		end = MIN(end, s->start_ns + s->options->duration_ns);
 	return end > now ? (int)((end - now) / NSEC_PER_MSEC) + 1 : 0;

@@ -60,6 +60,7 @@ void agent_options_init(struct agent_run_options *o)
 	record_options_init(&o->record);
 	/* this label lets the server of queries decide which samples a user may see */
 	o->record.session.users = true;
+	o->record.session.seldom = true;
 }
 
 void agent_options_fini(struct agent_run_options *o)
