@@ -4,11 +4,11 @@
  * stacks of its two threads, and blocks. Tests compare the frames that a walk finds with these
  * stacks.
  */
-#ifndef TESTS_HOST_WALK_WALK_LIVE_H
-#define TESTS_HOST_WALK_WALK_LIVE_H
+#ifndef TESTS_HOST_LIVE_WALK_LIVE_H
+#define TESTS_HOST_LIVE_WALK_LIVE_H
 
 /* Include this before cmocka.h, which defines fail as a macro. */
-#include "walk_host.h"
+#include "../walk/walk_host.h"
 
 #include "python/gil.bpf.h"
 
