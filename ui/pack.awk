@@ -3,7 +3,7 @@
 # imports, comments, and blanks and ends of lines that mean nothing; let for const, x => for (x) =>,
 # !0 for true, let a, b for let a; let b, and short names for functions of Math.
 # It fails where it can't tell a division from a regular expression, or where a string doesn't end.
-# tests/golden/page_packing.js compares what a parser reads before and after.
+# tests/golden/page/packing.js compares what a parser reads before and after.
 
 function fail(why) {
 	printf "%s:%d: %s\n", FILENAME, FNR, why > "/dev/stderr"

@@ -18,7 +18,7 @@ check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAI
 }
 profile=tests/golden/go-cpu.pb.gz
 none() { ! "$@"; }
-# Compares this build's report with that of the full krait. (tests/golden/report.py checks the
+# Compares this build's report with that of the full krait. (tests/golden/report/report.py checks the
 # report of the full krait.)
 same_report() { cmp <("$krait" report "$profile") <(build/release/krait report "$profile"); }
 merges() { "$krait" merge "$profile" "$profile" --format pprof -o - | "$krait" diff "$profile" -; }

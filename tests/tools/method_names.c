@@ -3,7 +3,7 @@
  * method_names FILE: reads lines "ADDRESS SYMBOL", and prints "ADDRESS SYMBOL NAME GLUE FOLDED" for
  * those whose function is in a method table of FILE. GLUE and FOLDED are 0 or 1: whether krait
  * takes NAME (GLUE) or SYMBOL (FOLDED) for one of the interpreter's own functions, which it hides.
- * The last line is "all N", the number of names. Used by tests/golden/method-names.py.
+ * The last line is "all N", the number of names. Used by tests/golden/symbols/method-names.py.
  */
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes profiles for tests/golden/pprof-check.py.
+ * Writes profiles for tests/golden/formats/pprof-check.py.
  * 	pprof make FILE     writes a profile, and prints its sums, computed here: "function FLAT
  * 			    CUM NAME", "line FLAT CUM NAME FILE:LINE", "label N KEY VALUE", "total N"
  * 	pprof native FILE   writes one sample with frames of all kinds

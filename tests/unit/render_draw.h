@@ -94,8 +94,8 @@ static inline void assert_comes_back(const struct bytes *picture, struct profile
 #define APP LABELS("pid", "7", "process", "app.py", "cwd", "/srv")
 
 /*
- * Makes 100 samples. tests/golden/{svg,page}.py know their shares: function a has 50 %, b has 30 %
- * (20 % on line 4, 10 % on line 5).
+ * Makes 100 samples. tests/golden/formats/svg.py and tests/golden/page/page.py know their shares:
+ * function a has 50 %, b has 30 % (20 % on line 4, 10 % on line 5).
  */
 static inline struct profile *shares(void)
 {

@@ -4,7 +4,7 @@
 // standard library, i imports, n native, k kernel, j JIT code, g garbage collector, m marks such as
 // [incomplete], r root frames made by grouping. Text on each fill has a contrast of at least 4.5:1.
 // Families also differ in lightness, for readers who can't see red, green or blue.
-// tests/golden/page.py computes the contrasts and the differences.
+// tests/golden/page/page.py computes the contrasts and the differences.
 
 /** @typedef {import('../data/data.js').Fn} Fn */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests the HTML pages: their contents, and the recording that krait reads back from them. If
- * KRAIT_PICTURES=DIR is set, the pages are left in DIR for tests/golden/page.sh, which opens them
- * in a browser.
+ * KRAIT_PICTURES=DIR is set, the pages are left in DIR for tests/golden/page/page.sh, which opens
+ * them in a browser.
  */
 #include "render_draw.h"
 
@@ -164,7 +164,7 @@ static void test_gil(void **state)
 	}
 
 /*
- * Makes the page of which tests/golden/page_pictures.py compares screenshots. The profile has code
+ * Makes the page of which tests/golden/page/pictures.py compares screenshots. The profile has code
  * of every kind, a label of the user's, and two threads. The second thread runs from 3 s to 7 s,
  * and waits for the GIL for two thirds of that time.
  */
@@ -203,7 +203,7 @@ static void test_picture(void **state)
 }
 
 /*
- * Makes a second page for tests/golden/page_pictures.py: a page that compares two recordings. Some
+ * Makes a second page for tests/golden/page/pictures.py: a page that compares two recordings. Some
  * functions take more time in the second recording, some as much, some less; one is gone, and one
  * is new. Only the change of f may be noise.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tests the SVG pictures: their contents, byte by byte, and the recording that krait reads back
- * from them. If KRAIT_PICTURES=DIR is set, the pictures are left in DIR for tests/golden/svg.sh,
- * which opens them in a browser.
+ * from them. If KRAIT_PICTURES=DIR is set, the pictures are left in DIR for
+ * tests/golden/formats/svg.sh, which opens them in a browser.
  */
 #include "render_draw.h"
 
@@ -41,7 +41,9 @@ static void test_picture(void **state)
 	profile_free(p);
 }
 
-/* The stacks have frames of all kinds but Python. tests/golden/svg.py knows their shares. */
+/*
+ * The stacks have frames of all kinds but Python. tests/golden/formats/svg.py knows their shares.
+ */
 static void test_kinds(void **state)
 {
 	struct profile *p = test_profile();

@@ -2,7 +2,7 @@
 /*
  * Names that krait finds for functions in method tables, in a file made by hand: each kind of owner
  * (class, module), functions with several owners, and data that only looks like a table.
- * tests/golden/method-names.sh tests real interpreters.
+ * tests/golden/symbols/method-names.sh tests real interpreters.
  */
 #include <setjmp.h>
 #include <stdarg.h>

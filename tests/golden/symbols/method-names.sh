@@ -4,7 +4,7 @@
 # the symbols of the file before it was stripped, for every interpreter of this machine that has
 # symbols.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 . tests/tools/lib.sh
 
 check() { # check NAME PATH: checks the names that krait reads out of the interpreter PATH
@@ -15,7 +15,7 @@ check() { # check NAME PATH: checks the names that krait reads out of the interp
 		return 0
 	fi
 	strip -o "$WORK/stripped" "$file"
-	python3 -B tests/golden/method-names.py "$TOOL" "$1" "$file" "$WORK/stripped"
+	python3 -B tests/golden/symbols/method-names.py "$TOOL" "$1" "$file" "$WORK/stripped"
 }
 
 tool_build method_names

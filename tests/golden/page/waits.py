@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_waits.py: the page of a recording with waits, in a headless Chromium. KEEP=DIR leaves the page
+"""waits.py: the page of a recording with waits, in a headless Chromium. KEEP=DIR leaves the page
 there.
 
 The truth is arithmetic on a profile that is written here: 10 s, two threads.
@@ -39,13 +39,14 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import browser
 
 sys.argv[1:] = [browser.folder()]
 import page  # noqa: E402  pylint: disable=wrong-import-position
 from page import equal, no_errors, open_page, pprof, tip_at  # noqa: E402  pylint: disable=wrong-import-position
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 KRAIT = ROOT / os.environ.get("KRAIT", "build/release/krait")
 SECOND = 10 ** 9
 WALL = (("samples", "count"), ("cpu", "nanoseconds"), ("off_cpu", "nanoseconds"))

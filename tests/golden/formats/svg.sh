@@ -4,7 +4,7 @@
 # fetched. If there is a headless Chromium, it also tests what is drawn and what zoom, search and
 # keys do. KEEP=DIR leaves pictures and screenshots in DIR.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 program=build/asan/tests/unit/picture/test_render_svg
 pictures=${KEEP:-$(mktemp -d)}
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$pictures"' EXIT
@@ -19,4 +19,4 @@ if command -v xmllint >/dev/null; then
 else
 	echo "SKIP svg-xmllint: no xmllint (libxml2-utils)"
 fi
-exec python3 tests/golden/svg.py "$pictures"
+exec python3 tests/golden/formats/svg.py "$pictures"

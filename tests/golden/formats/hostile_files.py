@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 MEMORY = 128 << 20  # address space that krait may use, in bytes; its libraries take 30 MiB of that
 WHERE = re.compile(r"byte \d+|line \d+: \w+:|after \d+ bytes")

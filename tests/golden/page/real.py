@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_real.py: the page that `krait record -- python app.py` writes, in a headless Chromium. The
+"""real.py: the page that `krait record -- python app.py` writes, in a headless Chromium. The
 test knows which line of the program is hot, and which expression of the line runs nearly always.
 Every command that reads profiles must read the page."""
 
@@ -12,13 +12,14 @@ import pathlib
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import browser
 
 sys.argv[1:] = [browser.folder()]
 import page  # noqa: E402  pylint: disable=wrong-import-position
 from page import equal, no_errors, open_page, press, until  # noqa: E402  pylint: disable=wrong-import-position
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 KRAIT = ROOT / os.environ.get("KRAIT", "build/release/krait")
 PROGRAM = '''\
 import time

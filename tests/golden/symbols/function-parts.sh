@@ -3,7 +3,7 @@
 # function-parts.sh: checks to which functions krait assigns the parts that a compiler has put
 # elsewhere (X.cold), in stripped interpreters; the truth is the symbols in their debug files.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 . tests/tools/lib.sh
 
 check() { # check NAME PATH: checks the parts of functions in the file PATH
@@ -15,7 +15,7 @@ check() { # check NAME PATH: checks the parts of functions in the file PATH
 		echo "SKIP function-parts $1: it has no debug file"
 		return 0
 	fi
-	python3 -B tests/golden/function-parts.py "$TOOL" "$1" "$file" "$debug"
+	python3 -B tests/golden/symbols/function-parts.py "$TOOL" "$1" "$file" "$debug"
 }
 
 tool_build function_parts

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_events.py: the page of a recording of two events, and of two such recordings, in a headless
+"""events.py: the page of a recording of two events, and of two such recordings, in a headless
 Chromium. KEEP=DIR leaves the pages there.
 
 The truth is arithmetic on profiles that are written here. Samples of CPU time count 10 ms each, and
@@ -20,13 +20,14 @@ import re
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import browser
 
 sys.argv[1:] = [browser.folder()]
 import page  # noqa: E402  pylint: disable=wrong-import-position
 from page import at, choose, drawn, equal, no_errors, open_page, pprof, tip_at, until  # noqa: E402  pylint: disable=wrong-import-position
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 KRAIT = ROOT / os.environ.get("KRAIT", "build/release/krait")
 MS = 10 ** 6
 EVENTS = (("samples", "count"), ("cpu", "nanoseconds"), ("page-faults", "count"))

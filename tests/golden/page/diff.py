@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_diff.py: the page of `krait diff`, driven in a headless Chromium. KEEP=DIR leaves the pages
+"""diff.py: the page of `krait diff`, driven in a headless Chromium. KEEP=DIR leaves the pages
 there.
 
 The truth is arithmetic on two profiles that are written here, a sample a millisecond of CPU time:
@@ -30,13 +30,14 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import browser
 
 sys.argv[1:] = [browser.folder()]
 import page  # noqa: E402  pylint: disable=wrong-import-position
 from page import at, equal, find, matched, no_errors, open_page, press, rows, tip  # noqa: E402  pylint: disable=wrong-import-position
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 KRAIT = ROOT / os.environ.get("KRAIT", "build/release/krait")
 BEFORE = {"main;work": 1000, "main;work;deflate": 1000, "main;same": 1000, "main;gone": 500}
 AFTER = {"main;work": 1200, "main;work;deflate": 1200, "main;same": 800, "main;new": 480}

@@ -4,7 +4,7 @@
 # with odd names, and those of a real program's recording if krait may record on this machine. After
 # that the viewers' own code reads the files. KEEP=DIR leaves the files in DIR.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 KRAIT=${KRAIT:-build/release/krait}
 files=${KEEP:-$(mktemp -d)}
 [ -n "${KEEP:-}" ] || trap 'rm -rf "$files"' EXIT
@@ -34,6 +34,6 @@ if timeout 60 "$KRAIT" record -q --times -o "$files/real.pb.gz" -- python3 "$fil
 else
 	echo "SKIP formats of a real recording: $(head -n 1 "$files/err")"
 fi
-timeout 120 python3 -B tests/golden/formats.py "$KRAIT" "$files" "${recordings[@]}" || bad=1
-timeout 240 python3 -B tests/golden/viewers.py "$files" || bad=1
+timeout 120 python3 -B tests/golden/formats/formats.py "$KRAIT" "$files" "${recordings[@]}" || bad=1
+timeout 240 python3 -B tests/golden/formats/viewers.py "$files" || bad=1
 exit $bad

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// page_packing.js MODULES...: ui/pack.awk must not change what the page's script does. The
+// packing.js MODULES...: ui/pack.awk must not change what the page's script does. The
 // TypeScript compiler's parser reads the modules, and the script that the awk program makes of
-// them. Their trees must be alike, and so must those of page_packing_hostile.js, which is hard to
+// them. Their trees must be alike, and so must those of packing_hostile.js, which is hard to
 // read.
 'use strict';
 const {spawnSync} = require('child_process');
@@ -94,6 +94,6 @@ function compare(name, files) {
 }
 
 compare('page-pack', process.argv.slice(2));
-compare('page-pack hostile', [__dirname + '/page_packing_hostile.js']);
+compare('page-pack hostile', [__dirname + '/packing_hostile.js']);
 for (const [name, text] of Object.entries(REFUSED))
 	console.log(`${pack([], text).status === 1 ? 'PASS' : 'FAIL'} page-pack refuses ${name}`);

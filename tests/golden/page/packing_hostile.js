@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Code that means something else if a blank, an end of a line or a punctuation mark in it is read
-// wrongly. page_packing.js makes ui/pack.awk read it. It is parsed only, never run.
+// wrongly. packing.js makes ui/pack.awk read it. It is parsed only, never run.
 import {a, b,
 	c} from './a.js';
 import './b.js';

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_pictures.py DIR [--update]: compares how the page looks with the pictures in
-tests/golden/pictures.
+"""pictures.py DIR [--update]: compares how the page looks with the pictures in
+tests/golden/page/pictures.
 
 DIR has picture.html and diff-picture.html, the fixed recordings of
 tests/unit/picture/test_render_html.c. The pages are shown in a font made of blocks (block_font.py),
@@ -17,6 +17,7 @@ import re
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import block_font
 import browser
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 import browser
 from truth import Results, Truth, difference, frame
 
@@ -152,7 +153,7 @@ def firefox(name, truth, path, cache, directory):
 
 def main():
     directory = sys.argv[1]
-    setup = subprocess.run([os.path.join(os.path.dirname(__file__), "..", "setup", "viewers.sh")],
+    setup = subprocess.run([os.path.join(os.path.dirname(__file__), "..", "..", "setup", "viewers.sh")],
                            capture_output=True, text=True, timeout=300)
     if setup.returncode:
         why = (setup.stdout or setup.stderr).strip()

@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
 CPU, SAMPLES, SWITCHES = ("cpu", "nanoseconds"), ("samples", "count"), ("context-switches", "count")
 PERIOD, MS = 1001001, 10 ** 6

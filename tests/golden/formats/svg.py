@@ -15,9 +15,10 @@ import sys
 import traceback
 import xml.etree.ElementTree as ET
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import browser
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "oracle"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "oracle"))
 from judge import pprof  # noqa: E402  pylint: disable=wrong-import-position
 
 SVG = "{http://www.w3.org/2000/svg}"

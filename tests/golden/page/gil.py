@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""page_gil.py [DIR]: tests the lanes of the page's timeline with a real program whose threads have
-known states of the GIL (page_gil_target.py). Each lane has the colour of its thread's state
+"""gil.py [DIR]: tests the lanes of the page's timeline with a real program whose threads have
+known states of the GIL (gil_target.py). Each lane has the colour of its thread's state
 while the thread ran, and nothing before and after. DIR keeps the page and a picture of it."""
 
 import json
@@ -11,10 +11,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import browser
 
 HERE = pathlib.Path(__file__).resolve().parent
-KRAIT = os.environ.get("KRAIT", str(HERE.parent.parent / "build" / "release" / "krait"))
+KRAIT = os.environ.get("KRAIT", str(HERE.parent.parent.parent / "build" / "release" / "krait"))
 LEFT, LANE, BIN = 150, 17, 2  # the values that these constants have in ui/view/strip.js
 COLOURS = {"held": "#2b8a3e", "waiting": "#e8590c", "released": "#1c7ed6"}
 # by how many seconds clocks may differ; times are rounded to 10 ms, and one column of the timeline
@@ -52,7 +53,7 @@ def record(page):
     record on this machine."""
     if os.geteuid() or subprocess.run([KRAIT, "doctor"], capture_output=True, timeout=60, check=False).returncode:
         return None
-    done = subprocess.run([KRAIT, "record", "-q", "-F", "1999", "-o", page, "--", sys.executable, HERE / "page_gil_target.py"],
+    done = subprocess.run([KRAIT, "record", "-q", "-F", "1999", "-o", page, "--", sys.executable, HERE / "gil_target.py"],
                           capture_output=True, text=True, timeout=100, check=True)
     rows = (line.split("\t") for line in done.stdout.splitlines())
     return {(name, tid): (state, *map(float, when)) for name, tid, state, *when in rows}

@@ -19,14 +19,14 @@ import termios
 import unicodedata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path.insert(0, os.path.join(ROOT, "tests", "oracle"))
 sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
 import kit  # noqa: E402
 from judge import pprof  # noqa: E402
 
 KRAIT = os.path.join(ROOT, os.environ.get("KRAIT", "build/release/krait"))
-GO = os.path.join(HERE, "go-cpu.pb.gz")
+GO = os.path.join(ROOT, "tests", "golden", "go-cpu.pb.gz")
 failed = False
 
 
@@ -562,8 +562,8 @@ def real_ones(work):
     """krait reads files that other tools wrote of a program with two threads: py-spy 0.4.3 (with -t
     -s; the folded file also with -n), Austin 3.7 and perf (tests/golden/others)."""
     files = {}
-    for name in os.listdir(os.path.join(HERE, "others")):
-        with open(os.path.join(HERE, "others", name), "rb") as f:
+    for name in os.listdir(os.path.join(ROOT, "tests", "golden", "others")):
+        with open(os.path.join(ROOT, "tests", "golden", "others", name), "rb") as f:
             data = f.read()
         files[name.removesuffix(".gz")] = (gzip.decompress(data) if name.endswith(".gz") else data).decode()
     scope = json.loads(files["py-spy.speedscope.json"])

@@ -22,13 +22,14 @@ import time
 import traceback
 import xml.etree.ElementTree as ET
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import browser
 import pdf
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "oracle"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "oracle"))
 from judge import pprof  # noqa: E402  pylint: disable=wrong-import-position
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "bench"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent.parent / "bench"))
 import page as bench  # noqa: E402  pylint: disable=wrong-import-position
 
 KRAIT = os.environ.get("KRAIT", "build/release/krait")
@@ -1771,7 +1772,7 @@ def accessible(b, axe, views=VIEWS):
 
 
 def axe_script():
-    setup = subprocess.run([pathlib.Path(__file__).resolve().parent.parent / "setup" / "axe.sh"],
+    setup = subprocess.run([pathlib.Path(__file__).resolve().parent.parent.parent / "setup" / "axe.sh"],
                            capture_output=True, text=True, timeout=200, check=False)
     return setup.returncode, (setup.stdout or setup.stderr).strip()
 

@@ -15,7 +15,7 @@ import sys
 
 from truth import Results, difference
 
-PPROF = "tests/golden/pprof.sh"
+PPROF = "tests/golden/formats/pprof.sh"
 ALL = ["-unit=ns", "-nodecount=100000", "-nodefraction=0", "-edgefraction=0"]
 result = Results()
 

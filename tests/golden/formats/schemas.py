@@ -11,7 +11,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(os.path.dirname(HERE))
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 sys.path[:0] = [os.path.join(ROOT, "tests", "oracle"), os.path.join(ROOT, "tests", "e2e")]
 import kit  # noqa: E402
 from judge import pprof  # noqa: E402
@@ -240,7 +240,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         path = os.path.join(work, "made.pb.gz")
         made(path)
-        both = [path, os.path.join(HERE, "go-cpu.pb.gz")]
+        both = [path, os.path.join(ROOT, "tests", "golden", "go-cpu.pb.gz")]
         real = os.path.join(work, "real.pb.gz")
         done = subprocess.run([KRAIT, "record", "-q", "--times", "-o", real, "--summary-json", real + ".json", "--", kit.PYTHON, "-c", "sum(i * i for i in range(10**7))"],
                               capture_output=True, text=True, timeout=60, check=False)
