@@ -95,13 +95,13 @@ int stored_check(struct stored *s, struct view_options *view, const struct opera
 	if (!s->dir && !operands->operand)
 		return err_set(-EINVAL, "name the profile to read: krait report FILE");
 	if (!s->dir && s->pids.n)
-		return err_set(-EINVAL, "--pid is for --store; --process chooses in a file");
+		return err_set(-EINVAL, "--pid is for --store; with a file use --process");
 	if (!s->dir && (s->pin || s->mark))
 		return err_set(-EINVAL, "--pin and --mark are for --store");
 	if (!s->dir && s->labels.n)
 		return err_set(-EINVAL,
-			       "--service and --cgroup are for --store; --label %.*s=... "
-			       "chooses in a file",
+			       "--service and --cgroup are for --store; with a file use "
+			       "--label %.*s=...",
 			       (int)s->labels.v[0].key_len, s->labels.v[0].key);
 	if (!s->dir)
 		return take_times(s, view);

@@ -142,7 +142,10 @@ static void show_next(struct table *v)
 		table_show_value(v, 1, false);
 }
 
-/* Handles key e: shows the value of the next event, and says which event that is. */
+/*
+ * Handles key e: of the events that are recorded, shows the value of the next one in their list,
+ * and says which one that is.
+ */
 static int next_event(struct browse *b)
 {
 	struct live *l = b->shown->live;

@@ -123,7 +123,7 @@ def times():
             check(krait(*command, "--since", "0s").stdout == krait(*command).stdout != "", command[0])
         for words, args in (("--until: nothing is before the start", ("report", path, "--until", "0")),
                             ("--interval is too short", ("top", "-i", "0")),
-                            ("--pid is for --store; --process chooses in a file", ("report", path, "--pid", "1")),
+                            ("--pid is for --store; with a file use --process", ("report", path, "--pid", "1")),
                             ("krait report has no option --comm; record, top, dump have it", ("report", path, "--comm", "x")),
                             ("krait report has no option -d; record (--duration), top (--duration) have it", ("report", path, "-d5")),
                             ("krait dump has no option --tree; report, last have it", ("dump", "--tree")),

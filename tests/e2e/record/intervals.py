@@ -48,8 +48,8 @@ if child:
 """
 
 
-# A program that starts processes in intervals: a fork, a command, a command's child, and a process
-# that still runs when its interval is over.
+# A program that starts processes while it is in a labelled interval of time: a fork, a command, a
+# command's child, and a process that still runs when the interval is over.
 STARTS = """
 import json, os, subprocess, sys, threading, time
 def text(name, seconds=0.2):

@@ -52,7 +52,7 @@ RIGHT = ("chains", "multiline", "recursion", "generators", "decorated", "churn",
 # Seconds for which a target runs: churn needs time to use addresses again, and reading the stacks
 # of recursion takes long.
 SECONDS = {"churn": 1, "recursion": 0.8}
-# number of samples in which a fault certainly shows; on a busy machine a run may give fewer
+# A run has to have this many samples: then a fault shows. On a busy machine a run may have fewer.
 ENOUGH = 50
 
 
