@@ -6,6 +6,7 @@
  * first without the file in the page cache, and then five times.
  * store DIR stretch DAYS: copies the hours of the newest whole day to the days before it, each with
  * names of its own, and then sums hours up into days.
+ * store DIR roll: makes the sums that a store of an older krait lacks.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -336,6 +337,29 @@ static void remove_before(struct store *s, int64_t day)
 	must(store_exec(s, sql, "remove"));
 }
 
+/* Makes blocks of sums until none is missing. @calls: after how many calls none is, at most. */
+static void roll_up(struct store *s, int calls)
+{
+	for (int i = 0; i <= calls; i++) {
+		uint64_t began = cpu();
+
+		must(store_roll_up(s));
+		printf("rolled up in %.0f ms\n", (double)(cpu() - began) / 1e6);
+	}
+}
+
+static int roll(const char *dir)
+{
+	struct store *s = NULL;
+
+	must(store_open(dir, getpid(), &s));
+	must(store_exec(s, "PRAGMA synchronous=OFF", "set"));
+	roll_up(s,
+		(int)number(s, "SELECT count(DISTINCT first_ms) / 72 FROM block WHERE tier = 2"));
+	store_close(s);
+	return 0;
+}
+
 static int stretch(const char *dir, int days)
 {
 	struct store *s = NULL;
@@ -357,12 +381,7 @@ static int stretch(const char *dir, int days)
 		}
 	}
 	must(store_exec(s, "COMMIT", "set"));
-	for (int i = 0; i <= days / 12; i++) {
-		uint64_t began = cpu();
-
-		must(store_roll_up(s));
-		printf("%d days rolled up in %.0f ms\n", i, (double)(cpu() - began) / 1e6);
-	}
+	roll_up(s, days / 3);
 	store_close(s);
 	return 0;
 }
@@ -371,11 +390,13 @@ int main(int argc, char **argv)
 {
 	if (argc == 4 && streq(argv[2], "stretch"))
 		return stretch(argv[1], atoi(argv[3]));
+	if (argc == 3 && streq(argv[2], "roll"))
+		return roll(argv[1]);
 	if (argc == 8 && streq(argv[2], "fill"))
 		return fill(argv[1], argv + 3);
 	if ((argc == 4 || argc == 5) && streq(argv[2], "ask"))
 		return ask(argv[1], atof(argv[3]), argv[4]);
 	fprintf(stderr, "usage: store DIR fill HOURS PROCESSES SERVICES CPUS BUSY | store DIR ask "
-			"SECONDS [SERVICE] | store DIR stretch DAYS\n");
+			"SECONDS [SERVICE] | store DIR stretch DAYS | store DIR roll\n");
 	return 2;
 }

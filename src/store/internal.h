@@ -30,13 +30,17 @@
 /*
  * The tier of a block: how much its samples are summed up. The database stores the numbers of this
  * enum. The id of a block of exact samples has the segment's number in it, as a frame's id has. The
- * id of a coarser block has its tier and window in it: STORE_OUTLINE().
+ * id of a coarser block has its tier and window in it: STORE_OUTLINE(). A krait that doesn't know a
+ * tier reads the finer ones instead, so a new tier needs no new format.
  */
 enum store_tier {
 	STORE_EXACT,
 	STORE_TEN_MINUTES,
 	STORE_HOUR,
 	STORE_DAY,
+	STORE_SIX_HOURS,
+	/* the sums of one segment in a window of ten minutes, until the block of these is made */
+	STORE_PARTS,
 	STORE_TIERS,
 	/* not a tier: the row of table block with this number has the sums of sealed/totals.h */
 	STORE_TOTALS = 100,
@@ -47,13 +51,31 @@ enum store_tier {
 			 (number)))
 
 /*
- * Returns the step of a tier in ms: 1 ms, ten minutes, an hour or a day. Blocks of coarser tiers
- * begin and end at multiples of their step.
+ * The id of a part (sealed/parts.c): its segment's number, its window's index among those of the
+ * segment, and a number for its service. Its times are those of the whole segment.
+ */
+#define STORE_PART_BITS 10
+#define STORE_PART(segment, window, number)                                                        \
+	((sqlite3_int64)((uint64_t)STORE_PARTS << 60 | (segment) << STORE_SEQUENCE_BITS |          \
+			 (uint64_t)(window) << STORE_PART_BITS | (number)))
+/* SQL: the number of a part's segment; whether the segment of a block of exact samples has parts */
+#define STORE_PART_SEGMENT "(id >> 20 & 1099511627775)"
+#define STORE_HAS_PARTS	   "id >> 20 IN (SELECT " STORE_PART_SEGMENT " FROM block WHERE tier = 5)"
+
+/*
+ * Returns the step of a tier in ms: 1 ms, ten minutes, an hour, six hours or a day. Blocks of
+ * coarser tiers begin and end at multiples of their step.
  */
 static inline int64_t store_step_ms(enum store_tier tier)
 {
-	static const int64_t steps[STORE_TIERS] = {1, STORE_TEN_MINUTES_MS, STORE_HOUR_MS,
-						   STORE_DAY_MS};
+	static const int64_t steps[STORE_TIERS] = {
+		[STORE_EXACT] = 1,
+		[STORE_TEN_MINUTES] = STORE_TEN_MINUTES_MS,
+		[STORE_HOUR] = STORE_HOUR_MS,
+		[STORE_SIX_HOURS] = 6 * STORE_HOUR_MS,
+		[STORE_DAY] = STORE_DAY_MS,
+		[STORE_PARTS] = STORE_TEN_MINUTES_MS,
+	};
 
 	return steps[tier];
 }
@@ -79,11 +101,18 @@ struct store {
 	 */
 	struct names names, outline;
 	/*
-	 * by tier (ten minutes, hours, days): the time (ms) up to which the tier's blocks were
-	 * made. The newest block alone doesn't tell this: a window of time without undamaged data
-	 * gets no block, and would be read again and again.
+	 * by tier (ten minutes, hours, six hours, days): the time (ms) up to which the tier's
+	 * blocks were made. The newest block alone doesn't tell this: a window of time without
+	 * undamaged data gets no block, and would be read again and again.
 	 */
 	int64_t rolled_ms[STORE_TIERS];
+	uint64_t parted; /* the newest segment that was looked at to make its parts; 0: none */
+	/*
+	 * the time of the newest sealed samples, in ms. It, not the time of a window, says when the
+	 * epoch of .outline ends: one call makes blocks of windows up to a day before and after
+	 * each other.
+	 */
+	int64_t newest_ms;
 	/*
 	 * The names (strings, mappings, functions, locations) that were read from the store. They
 	 * are kept because many blocks share them; see sealed/blocks.c.
@@ -214,13 +243,33 @@ _must_use_ int store_insert_names(struct store *s, const struct names *n, int64_
  */
 _must_use_ int store_begin_names(struct store *s, struct names *n, int64_t ms);
 
+/* Says which blocks are read. */
+struct store_choice {
+	enum store_tier tier;
+	const char *service; /* NULL: the blocks of all services that the query's labels allow */
+	const char *where;   /* a further condition of SQL on a row of table block; NULL: none */
+};
+
 /*
- * Adds to @p those samples of a tier's blocks that @q asks for (sealed/blocks.c). @service: only
- * that service's blocks are read; NULL: the blocks of all services that the labels of @q allow.
- * Damaged blocks are left out, as in store_read().
+ * Adds to @p those samples of the blocks @choice that @q asks for (sealed/blocks.c). Damaged blocks
+ * are left out, as in store_read().
  */
-_must_use_ int store_read_blocks(struct store *s, enum store_tier tier, const char *service,
+_must_use_ int store_read_blocks(struct store *s, const struct store_choice *choice,
 				 const struct store_query *q, struct profile *p);
+
+/*
+ * Does what store_read_blocks() does for the exact tier, but an outline (an answer with sums) is
+ * read from parts where there are any (sealed/parts.c).
+ */
+_must_use_ int store_read_recent(struct store *s, const char *service, const struct store_query *q,
+				 struct profile *p);
+
+/*
+ * Adds the samples @sums of @p to *ret, with stacks that end at the first node that has less than
+ * 1/@part of all samples (sealed/prune.c). Returns 0 or -ENOMEM + message.
+ */
+_must_use_ int store_prune(struct profile *p, const struct sums *sums, int64_t part,
+			   struct sums *ret);
 
 /* Frees the names that .cache holds. */
 void store_forget_names(struct store *s);

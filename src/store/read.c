@@ -244,11 +244,13 @@ static int64_t up(int64_t ms, int64_t step)
 
 static int add_tier(const struct answer *a, enum store_tier tier, int64_t since, int64_t until)
 {
+	const struct store_choice choice = {.tier = tier};
 	struct store_query q = *a->q;
 
 	q.since_ms = since;
 	q.until_ms = until;
-	return store_read_blocks(a->s, tier, NULL, &q, a->p);
+	return tier == STORE_EXACT ? store_read_recent(a->s, NULL, &q, a->p)
+				   : store_read_blocks(a->s, &choice, &q, a->p);
 }
 
 /*
@@ -258,6 +260,12 @@ static int add_tier(const struct answer *a, enum store_tier tier, int64_t since,
  */
 static int add_outline(struct answer *a, enum store_tier tier, int64_t since, int64_t until)
 {
+	static const enum store_tier finer[STORE_TIERS] = {
+		[STORE_DAY] = STORE_SIX_HOURS,
+		[STORE_SIX_HOURS] = STORE_HOUR,
+		[STORE_HOUR] = STORE_TEN_MINUTES,
+		[STORE_TEN_MINUTES] = STORE_EXACT,
+	};
 	int64_t step = store_step_ms(tier), end = 0, first = up(since, step), last;
 	int r;
 
@@ -268,10 +276,10 @@ static int add_outline(struct answer *a, enum store_tier tier, int64_t since, in
 	r = store_tier_end(a->s, tier, &end);
 	last = MAX(MIN(down(until, step), end), first);
 	if (r || first == last)
-		return r ? r : add_outline(a, tier - 1, since, until);
-	r = add_outline(a, tier - 1, since, first);
+		return r ? r : add_outline(a, finer[tier], since, until);
+	r = add_outline(a, finer[tier], since, first);
 	r = r ? r : add_tier(a, tier, first, last);
-	return r ? r : add_outline(a, tier - 1, last, until);
+	return r ? r : add_outline(a, finer[tier], last, until);
 }
 
 static int put_sums(struct profile *p, const struct sums *sums)
@@ -295,7 +303,7 @@ static int answer(struct answer *a)
 	if (!r && a->q->outline)
 		r = add_outline(a, STORE_DAY, a->q->since_ms, a->q->until_ms);
 	else if (!r)
-		r = store_read_blocks(a->s, STORE_EXACT, NULL, a->q, a->p);
+		r = add_tier(a, STORE_EXACT, a->q->since_ms, a->q->until_ms);
 	r = r ? r : add_unsealed(a);
 	store_forget_names(a->s);
 	return r || !a->q->into ? r : put_sums(a->p, a->q->into);
@@ -341,8 +349,8 @@ static int narrow(struct store *s, struct store_query *q)
 	if (!r && q->outline)
 		r = span_of(s, "block WHERE tier = 1 AND", q, &first, &last);
 	/*
-	 * blocks of days aren't read: blocks of hours cover their time, and say more exactly when
-	 * the recording began
+	 * blocks of six hours and days aren't read: blocks of hours cover their time, and say more
+	 * exactly when the recording began
 	 */
 	if (!r && q->outline)
 		r = span_of(s, "block WHERE tier = 2 AND", q, &first, &last);

@@ -168,6 +168,9 @@ static int used_bytes(struct store *s, uint64_t *ret, uint64_t *all)
 	return r;
 }
 
+#define OLDEST                                                                                     \
+	"(SELECT id >> 20 FROM block WHERE tier = 0 AND NOT " STORE_PINNED " ORDER BY id LIMIT 1)"
+
 /*
  * What is removed when the store is full: the statements are tried in this order until one removes
  * something. Each removes the oldest rows of its kind.
@@ -175,19 +178,18 @@ static int used_bytes(struct store *s, uint64_t *ret, uint64_t *all)
 static const char *const removals[] = {
 	"DELETE FROM segment WHERE id = (SELECT min(id) FROM segment)",
 	/*
-	 * removes the exact blocks of the oldest segment, except pinned ones; the segment's number
-	 * is the id without the lowest STORE_SEQUENCE_BITS
+	 * removes the exact blocks of the oldest segment, except pinned ones, and its parts; the
+	 * segment's number is the id without the lowest STORE_SEQUENCE_BITS
 	 */
-	("DELETE FROM block WHERE tier = 0 AND id >> 20 = "
-	 "(SELECT id >> 20 FROM block WHERE tier = 0 AND NOT " STORE_PINNED
-	 " ORDER BY id LIMIT 1) AND NOT " STORE_PINNED),
+	("DELETE FROM block WHERE (tier = 0 AND id >> 20 = " OLDEST " AND NOT " STORE_PINNED
+	 ") OR (tier = 5 AND " STORE_PART_SEGMENT " = " OLDEST ")"),
 	"DELETE FROM block WHERE tier = 1 AND last_ms = "
 	"(SELECT min(last_ms) FROM block WHERE tier = 1)",
 	/*
-	 * removes the oldest blocks of hours; a block of a day is removed with the last of its
-	 * hours
+	 * removes the oldest blocks of hours; a block of six hours or a day is removed with the
+	 * last of its hours
 	 */
-	"DELETE FROM block WHERE tier IN (2, 3) AND last_ms <= "
+	"DELETE FROM block WHERE tier IN (2, 3, 4) AND last_ms <= "
 	"(SELECT min(last_ms) FROM block WHERE tier = 2)",
 };
 #define REMOVE_PIN   "DELETE FROM pin WHERE id = (SELECT min(id) FROM pin)"

@@ -21,7 +21,7 @@
 #define STORE_DIRECTORY "/var/lib/krait"
 #define STORE_MODE	0700 /* permissions of a directory that krait makes */
 
-/* How many ms one block covers in which samples are summed up: ten minutes, an hour or a day. */
+/* Blocks in which samples are summed up cover so many ms, or six hours. */
 #define STORE_TEN_MINUTES_MS ((int64_t)600 * 1000)
 #define STORE_HOUR_MS	     ((int64_t)3600 * 1000)
 #define STORE_DAY_MS	     ((int64_t)24 * 3600 * 1000)

@@ -13,7 +13,7 @@
 /* The state of answering one query from blocks. */
 struct answer {
 	struct store *s;
-	const char *service;
+	const struct store_choice *choice;
 	const struct store_query *q;
 	struct profile *p;
 	/*
@@ -132,15 +132,17 @@ static bool is_service(const struct profile_label_text *l)
 #define ORDER " ORDER BY epoch, service, id"
 
 /*
- * Adds a condition to @sql that selects the blocks of the services which the query names, and the
- * blocks that several services share.
+ * Adds conditions to @sql that select the blocks which the caller chose, of the services which the
+ * query names, and the blocks that several services share.
  */
 static void add_services(const struct answer *a, struct str *sql)
 {
 	const struct store_query *q = a->q;
 	bool any = false;
 
-	if (a->service) {
+	if (a->choice->where)
+		str_addf(sql, " AND %s", a->choice->where);
+	if (a->choice->service) {
 		str_add(sql, " AND service = ?" ORDER);
 		return;
 	}
@@ -159,8 +161,8 @@ static void bind_services(const struct answer *a, sqlite3_stmt *stmt)
 	const struct store_query *q = a->q;
 	int at = 4;
 
-	if (a->service) {
-		sqlite3_bind_text(stmt, at, a->service, -1, SQLITE_STATIC);
+	if (a->choice->service) {
+		sqlite3_bind_text(stmt, at, a->choice->service, -1, SQLITE_STATIC);
 		return;
 	}
 
@@ -182,7 +184,7 @@ static void ids_fini(struct ids *ids)
  * Lists the ids of the blocks that the query needs. Only their ids are sorted, because SQLite would
  * copy whole blocks to sort them.
  */
-static int list_blocks(const struct answer *a, enum store_tier tier, struct ids *ret)
+static int list_blocks(const struct answer *a, struct ids *ret)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	_cleanup_str_ struct str sql = {};
@@ -193,7 +195,7 @@ static int list_blocks(const struct answer *a, enum store_tier tier, struct ids 
 	r = sql.failed ? err_nomem() : store_prepare(a->s, sql.s, &stmt);
 	if (r)
 		return r;
-	sqlite3_bind_int64(stmt, 1, tier);
+	sqlite3_bind_int64(stmt, 1, a->choice->tier);
 	sqlite3_bind_int64(stmt, 2, a->q->since_ms);
 	sqlite3_bind_int64(stmt, 3, a->q->until_ms);
 	bind_services(a, stmt);
@@ -203,11 +205,11 @@ static int list_blocks(const struct answer *a, enum store_tier tier, struct ids 
 	return r ? r : store_error(a->s, rc, "read");
 }
 
-static int add_blocks(struct answer *a, enum store_tier tier)
+static int add_blocks(struct answer *a)
 {
 	_cleanup_(ids_fini) struct ids ids = {};
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	int r = list_blocks(a, tier, &ids);
+	int r = list_blocks(a, &ids);
 
 	r = r ? r
 	      : store_prepare(a->s, STORE_ROW ", service, epoch FROM block WHERE id = ?", &stmt);
@@ -222,13 +224,12 @@ static int add_blocks(struct answer *a, enum store_tier tier)
 	return r;
 }
 
-int store_read_blocks(struct store *s, enum store_tier tier, const char *service,
+int store_read_blocks(struct store *s, const struct store_choice *choice,
 		      const struct store_query *q, struct profile *p)
 {
 	struct store_query of_tier = *q;
-	_cleanup_(answer_fini) struct answer a = {
-		.s = s, .service = service, .q = &of_tier, .p = p};
+	_cleanup_(answer_fini) struct answer a = {.s = s, .choice = choice, .q = &of_tier, .p = p};
 
-	of_tier.sums = tier != STORE_EXACT;
-	return store_has_blocks(s) && q->since_ms < q->until_ms ? add_blocks(&a, tier) : 0;
+	of_tier.sums = choice->tier != STORE_EXACT;
+	return store_has_blocks(s) && q->since_ms < q->until_ms ? add_blocks(&a) : 0;
 }

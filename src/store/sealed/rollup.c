@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Makes the blocks of coarser tiers: for each service one tree of functions for every ten minutes,
- * one for every hour, and one for every day (UTC). Code that has little of the service's time
- * counts as "[rare code]" in its caller. A tree is made from blocks that exist already, for one
- * service and one window of time after another.
+ * one for every hour, one for every six hours, and one for every day (UTC). Code that has little of
+ * the service's time counts as "[rare code]" in its caller. A tree is made from blocks that exist
+ * already, for one service and one window of time after another. Also makes the parts of the newest
+ * segments (parts.c).
  */
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
-#include "profile/mark.h"
 #include "store/internal.h"
 #include "store/numbering.h"
 
@@ -25,144 +25,31 @@
 #define LATE_MS STORE_TEN_MINUTES_MS
 
 static const struct {
-	/* .part: a node with less than 1/.part of its service's total is rare */
+	/*
+	 * .part: a node with less than 1/.part of its service's total is rare; 0: all nodes are
+	 * kept
+	 */
 	int64_t part;
 	enum store_tier from;
 	enum store_outline outline;
 } tiers[] = {
 	[STORE_TEN_MINUTES] = {2000, STORE_EXACT, OUTLINE_CGROUPS},
 	[STORE_HOUR] = {1000, STORE_TEN_MINUTES, OUTLINE_SERVICES},
+	/* the sums of these two are those of what they are made of */
+	[STORE_PARTS] = {0, STORE_EXACT, OUTLINE_CGROUPS},
+	[STORE_SIX_HOURS] = {0, STORE_HOUR, OUTLINE_SERVICES},
 	[STORE_DAY] = {2000, STORE_HOUR, OUTLINE_SERVICES},
 };
 
-struct pruning {
-	struct profile *p;
-	const struct sums *sums; /* the samples, summed up by stack and labels */
-	/* indexed by node and value: the sum over the samples at the node and below it */
-	int64_t *totals;
-	int64_t least[PROFILE_MAX_VALUES];
-	unsigned n_values;
-	uint32_t rare; /* the location of "[rare code]" */
-};
-
-static int64_t *totals_of(struct pruning *x, uint32_t node)
-{
-	return x->totals + (size_t)node * x->n_values;
-}
-
-static int64_t size_of(int64_t v)
-{
-	return v == INT64_MIN ? INT64_MAX : v < 0 ? -v : v;
-}
-
-static void add_to(int64_t *sum, int64_t v)
-{
-	*sum = add_up_to_max(*sum, size_of(v));
-}
-
-/*
- * Sums up the samples of each node, and adds each node's sums to its parent's. Parents have lower
- * numbers than their children; node 0 is the root.
- */
-static void sum_up(struct pruning *x)
-{
-	uint32_t parent, location;
-
-	sums_foreach(e, x->sums)
-	{
-		int64_t *totals = totals_of(x, profile_stack_node(x->p, e->key.stack));
-
-		for (unsigned i = 0; i < x->n_values; i++)
-			add_to(&totals[i], e->values[i]);
-	}
-	for (uint32_t node = (uint32_t)profile_n_nodes(x->p); node; node--) {
-		profile_get_node(x->p, node, &parent, &location);
-		for (unsigned i = 0; i < x->n_values; i++)
-			add_to(&totals_of(x, parent)[i], totals_of(x, node)[i]);
-	}
-}
-
-static bool is_rare(struct pruning *x, uint32_t node)
-{
-	bool rare = node != 0;
-
-	for (unsigned i = 0; rare && i < x->n_values; i++)
-		rare = !totals_of(x, node)[i] || totals_of(x, node)[i] < x->least[i];
-	return rare;
-}
-
-static uint32_t rare_location(struct profile *p)
-{
-	struct profile_mapping m = {.name = profile_string(p, MARK_MAPPING), .kind = KIND_MARK};
-	struct profile_function f = {.name = profile_string(p, mark_text(MARK_RARE))};
-
-	return profile_location(p, &(struct profile_location){.mapping = profile_mapping(p, &m),
-							      .function = profile_function(p, &f)});
-}
-
-/* Returns @stack without the rare nodes at its end: they become one frame "[rare code]". */
-static uint32_t prune_stack(struct pruning *x, uint32_t stack)
-{
-	uint32_t node = profile_stack_node(x->p, stack), kept = node, parent, location;
-	size_t deep = 0;
-
-	while (is_rare(x, kept))
-		profile_get_node(x->p, kept, &kept, &location);
-	if (kept == node)
-		return stack;
-	for (uint32_t at = kept; at; at = parent, deep++)
-		profile_get_node(x->p, at, &parent, &location);
-	if (kept)
-		profile_get_node(x->p, kept, &parent, &location);
-	if (!kept || location != x->rare) {
-		kept = profile_node(x->p, kept, x->rare);
-		deep++;
-	}
-	return profile_stack_at(x->p, kept, deep);
-}
-
-/* Sums up the samples again, with the shortened stacks as keys. */
-static int prune_sums(struct pruning *x, struct sums *ret)
-{
-	int r = 0;
-
-	sums_foreach(e, x->sums)
-	{
-		struct sums_key key = e->key;
-
-		key.stack = prune_stack(x, key.stack);
-		r = r			   ? r
-		    : profile_failed(x->p) ? err_nomem()
-					   : sums_add_near(ret, &key, e->values);
-	}
-	return r;
-}
-
-/*
- * Shortens the stacks that end in rare nodes. Nodes that this adds to the profile lie below nodes
- * that were kept, so their sums aren't needed.
- */
-static int prune(struct profile *p, const struct sums *sums, int64_t part, struct sums *ret)
-{
-	struct pruning x = {.p = p, .sums = sums, .n_values = profile_meta(p)->n_values};
-	int r;
-
-	x.rare = rare_location(p);
-	x.totals = calloc((profile_n_nodes(p) + 1) * (size_t)x.n_values, sizeof(*x.totals));
-	if (!x.totals || !x.rare)
-		return err_nomem();
-	sum_up(&x);
-	for (unsigned i = 0; i < x.n_values; i++)
-		x.least[i] = x.totals[i] / part;
-	r = prune_sums(&x, ret);
-	free(x.totals);
-	return r;
-}
-
+/* A block of sums that is made for one service. */
 struct rolling {
 	struct store *s;
 	enum store_tier tier;
-	int64_t first_ms; /* of the window */
+	int64_t since, until; /* the window of time whose samples are summed up, in ms */
+	/* the id and the times of the block's row */
+	sqlite3_int64 id;
+	int64_t first_ms, last_ms;
+	struct store_choice from; /* what the samples are read from */
 	struct numbering n;
 	struct profile *p;
 };
@@ -176,50 +63,59 @@ static int add_numbers(struct rolling *x, const struct sums *sums)
 		struct profile_sample s;
 
 		sums_sample(sums, e, &s);
-		r = r ? r : numbering_add(&x->n, x->p, &s, x->first_ms);
+		r = r ? r : numbering_add(&x->n, x->p, &s, MAX(x->since, x->first_ms));
 	}
 	return r ? r : numbering_end(&x->n, x->p);
 }
 
 /* Writes the sums into the store as one block. */
-static int insert(struct rolling *x, const struct sums *sums, const char *service, uint32_t number)
+static int insert(struct rolling *x, const struct sums *sums)
 {
-	struct blob_place place = {.first_ms = x->first_ms,
-				   .last_ms = x->first_ms + store_step_ms(x->tier) - 1};
+	struct blob_place place = {.first_ms = x->first_ms, .last_ms = x->last_ms};
 	struct names *names = &x->s->outline;
+	int64_t now = x->s->newest_ms;
 	int r = add_numbers(x, sums);
 
-	if (!r && names_full(names, x->first_ms))
-		r = store_begin_names(x->s, names, x->first_ms);
+	if (!r && names_full(names, now))
+		r = store_begin_names(x->s, names, now);
 	r = r ? r : names_take(names, &x->n.batch);
 	r = r ? r : batch_order(&x->n.batch);
-	r = r ? r : store_insert_names(x->s, names, x->first_ms);
+	r = r ? r : store_insert_names(x->s, names, now);
 	r = r ? r
-	      : store_insert_block(x->s, x->tier, STORE_OUTLINE(x->tier, x->first_ms, number),
-				   &place, &x->n.batch, service, names->epoch);
+	      : store_insert_block(x->s, x->tier, x->id, &place, &x->n.batch, x->from.service,
+				   names->epoch);
 	if (!r)
 		names_written(names);
 	return r;
 }
 
-static int roll_service(struct store *s, enum store_tier tier, int64_t ms, const char *service,
-			uint32_t number)
+/* Reads what a block is made of. Blocks of ten minutes are made of parts where there are any. */
+static int read_samples(const struct rolling *x, const struct store_query *q)
+{
+	return x->tier == STORE_TEN_MINUTES ? store_read_recent(x->s, x->from.service, q, x->p)
+					    : store_read_blocks(x->s, &x->from, q, x->p);
+}
+
+static int roll(struct rolling *x)
 {
 	_cleanup_(sums_fini) struct sums sums = {}, kept = {};
-	struct store_query q = {.since_ms = ms,
-				.until_ms = ms + store_step_ms(tier),
-				.outline = tiers[tier].outline,
+	struct store_query q = {.since_ms = x->since,
+				.until_ms = x->until,
+				.outline = tiers[x->tier].outline,
 				.into = &sums};
-	struct rolling x = {.s = s, .tier = tier, .first_ms = ms, .p = profile_new()};
-	int r = x.p ? store_read_blocks(s, tiers[tier].from, service, &q, x.p) : err_nomem();
+	int64_t part = tiers[x->tier].part;
+	int r;
 
-	if (!r && sums.n) {
+	x->p = profile_new();
+	r = x->p ? read_samples(x, &q) : err_nomem();
+	if (!r && sums.n && part) {
 		sums_init(&kept, sums.n_values);
-		r = prune(x.p, &sums, tiers[tier].part, &kept);
-		r = r ? r : insert(&x, &kept, service, number);
+		r = store_prune(x->p, &sums, part, &kept);
 	}
-	numbering_fini(&x.n);
-	profile_free(x.p);
+	if (!r && sums.n)
+		r = insert(x, part ? &kept : &sums);
+	numbering_fini(&x->n);
+	profile_free(x->p);
 	return r;
 }
 
@@ -235,20 +131,24 @@ static void services_fini(struct services *s)
 }
 
 #define SERVICES                                                                                   \
-	"SELECT DISTINCT service FROM block WHERE tier = ? AND last_ms >= ? AND first_ms < ? "     \
-	"ORDER BY service"
+	"SELECT DISTINCT service FROM block WHERE tier = ? AND last_ms >= ? AND first_ms < ? AND " \
+	"%s ORDER BY service"
 
-static int list_services(struct store *s, enum store_tier from, int64_t ms, int64_t step,
-			 struct services *ret)
+/* Lists the services of the tier's blocks in a window of which @where (SQL) is true. */
+static int list_services(struct store *s, enum store_tier from, const char *where, int64_t since,
+			 int64_t until, struct services *ret)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
-	int r = store_prepare(s, SERVICES, &stmt), rc = SQLITE_DONE;
+	int r, rc = SQLITE_DONE;
+	char sql[256];
 
+	snprintf(sql, sizeof(sql), SERVICES, where);
+	r = store_prepare(s, sql, &stmt);
 	if (r)
 		return r;
 	sqlite3_bind_int64(stmt, 1, from);
-	sqlite3_bind_int64(stmt, 2, ms);
-	sqlite3_bind_int64(stmt, 3, ms + step);
+	sqlite3_bind_int64(stmt, 2, since);
+	sqlite3_bind_int64(stmt, 3, until);
 	while (!r && (rc = sqlite3_step(stmt)) == SQLITE_ROW) {
 		const char *text = (const char *)sqlite3_column_text(stmt, 0);
 		char *copy = strdup(text ? text : "");
@@ -261,6 +161,15 @@ static int list_services(struct store *s, enum store_tier from, int64_t ms, int6
 	return r ? r : store_error(s, rc, "read");
 }
 
+/* Ends the transaction in which blocks of sums and their names were inserted. */
+static int end_rolling(struct store *s, int r)
+{
+	r = r ? r : store_exec(s, "COMMIT", "write");
+	if (r)
+		names_fini(&s->outline);
+	return store_undo(s, r);
+}
+
 /*
  * Makes the blocks of all services for one window of time, in one transaction, with the names that
  * they need.
@@ -268,15 +177,155 @@ static int list_services(struct store *s, enum store_tier from, int64_t ms, int6
 static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 {
 	_cleanup_(services_fini) struct services services = {};
+	int64_t until = ms + store_step_ms(tier);
 	int r = store_exec(s, "BEGIN IMMEDIATE", "write");
 
-	r = r ? r : list_services(s, tiers[tier].from, ms, store_step_ms(tier), &services);
+	r = r ? r : list_services(s, tiers[tier].from, "1", ms, until, &services);
+	for (uint32_t i = 0; !r && i < services.list.n; i++) {
+		struct rolling x = {
+			.s = s,
+			.tier = tier,
+			.since = ms,
+			.until = until,
+			.id = STORE_OUTLINE(tier, ms, i),
+			.first_ms = ms,
+			.last_ms = until - 1,
+			.from = {.tier = tiers[tier].from, .service = services.list.v[i]},
+		};
+
+		r = roll(&x);
+	}
+	return end_rolling(s, r);
+}
+
+struct segment {
+	uint64_t number;
+	int64_t first_ms, last_ms; /* of all its samples and waits */
+};
+
+/* Makes the parts of one service of a segment: one for each window of ten minutes. */
+static int roll_service_parts(struct store *s, const struct segment *segment, const char *where,
+			      const char *service, uint32_t number)
+{
+	int64_t step = STORE_TEN_MINUTES_MS, first = segment->first_ms - segment->first_ms % step;
+	int r = 0;
+
+	for (uint32_t i = 0; !r && first + i * step <= segment->last_ms; i++) {
+		struct rolling x = {
+			.s = s,
+			.tier = STORE_PARTS,
+			.since = first + i * step,
+			.until = first + (i + 1) * step,
+			.id = STORE_PART(segment->number, i, number),
+			.first_ms = segment->first_ms,
+			.last_ms = segment->last_ms,
+			.from = {STORE_EXACT, service, where},
+		};
+
+		r = roll(&x);
+	}
+	return r;
+}
+
+/* Makes the parts of a segment (sealed/parts.c), in one transaction. */
+static int roll_segment(struct store *s, const struct segment *segment)
+{
+	_cleanup_(services_fini) struct services services = {};
+	int r = store_exec(s, "BEGIN IMMEDIATE", "write");
+	char where[64];
+
+	snprintf(where, sizeof(where), "id >> 20 = %llu", (unsigned long long)segment->number);
+	r = r ? r
+	      : list_services(s, STORE_EXACT, where, segment->first_ms, segment->last_ms + 1,
+			      &services);
 	for (uint32_t i = 0; !r && i < services.list.n; i++)
-		r = roll_service(s, tier, ms, services.list.v[i], i);
-	r = r ? r : store_exec(s, "COMMIT", "write");
+		r = roll_service_parts(s, segment, where, services.list.v[i], i);
+	return end_rolling(s, r);
+}
+
+/*
+ * Sets *ret to the time before which tier @from (exact samples, ten minutes or hours) won't get any
+ * more samples.
+ */
+static int complete_until(struct store *s, enum store_tier from, int64_t *ret)
+{
+	int r;
+
+	if (from != STORE_EXACT)
+		return store_tier_end(s, from, ret);
+	r = store_number(s,
+			 "SELECT max(last_ms) FROM block WHERE tier = 0 AND id >> 20 = "
+			 "(SELECT max(id) >> 20 FROM block WHERE tier = 0)",
+			 ret);
+	*ret -= LATE_MS;
+	return r;
+}
+
+/*
+ * The parts of a segment cover so many windows at most; a segment that needs more gets none. With
+ * the waits that it has, a segment of ten minutes touches three or four.
+ */
+#define MOST_PARTS 4
+
+static bool has_few_windows(const struct segment *segment)
+{
+	int64_t step = STORE_TEN_MINUTES_MS;
+
+	return segment->number < 1ull << 40 && segment->first_ms >= 0 &&
+	       segment->last_ms / step - segment->first_ms / step < MOST_PARTS;
+}
+
+static int read_segment(struct store *s, uint64_t number, struct segment *ret)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
+	int r = store_prepare(
+		s, "SELECT min(first_ms), max(last_ms) FROM block WHERE id >= ? AND id < ?", &stmt);
+
 	if (r)
-		names_fini(&s->outline);
-	return store_undo(s, r);
+		return r;
+	sqlite3_bind_int64(stmt, 1, STORE_FRAME(number, 0));
+	sqlite3_bind_int64(stmt, 2, STORE_FRAME(number + 1, 0));
+	r = store_error(s, sqlite3_step(stmt), "read");
+	*ret = (struct segment){number, sqlite3_column_int64(stmt, 0),
+				sqlite3_column_int64(stmt, 1)};
+	return r;
+}
+
+/*
+ * Finds the first segment after number @ret->number that has samples of which no block of ten
+ * minutes can be made yet, and that has no parts. Returns 1, 0 if there is none, or -errno +
+ * message.
+ */
+static int next_segment(struct store *s, struct segment *ret)
+{
+	int64_t until, number;
+	char sql[256];
+	int r = complete_until(s, STORE_EXACT, &until);
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT min(id) >> 20 FROM block WHERE tier = 0 AND last_ms >= %lld AND "
+		 "id >= %lld AND NOT " STORE_HAS_PARTS,
+		 (long long)until, (long long)STORE_FRAME(ret->number + 1, 0));
+	r = r ? r : store_number(s, sql, &number);
+	if (r || number <= 0)
+		return r;
+	return read_segment(s, (uint64_t)number, ret) ?: 1;
+}
+
+/* Makes the parts of the segments that were sealed since the last call. */
+static int roll_parts(struct store *s)
+{
+	struct segment segment = {.number = s->parted};
+	int r = 0;
+
+	for (int i = 0; !r && i < MOST_WINDOWS; i++) {
+		r = next_segment(s, &segment);
+		if (r <= 0)
+			break;
+		r = has_few_windows(&segment) ? roll_segment(s, &segment) : 0;
+		s->parted = segment.number;
+	}
+	return r;
 }
 
 /*
@@ -299,24 +348,6 @@ static int next_window(struct store *s, enum store_tier tier, int64_t *ret)
 	return r;
 }
 
-/*
- * Sets *ret to the time before which tier @from (exact samples, ten minutes or hours) won't get any
- * more samples.
- */
-static int complete_until(struct store *s, enum store_tier from, int64_t *ret)
-{
-	int r;
-
-	if (from != STORE_EXACT)
-		return store_tier_end(s, from, ret);
-	r = store_number(s,
-			 "SELECT max(last_ms) FROM block WHERE tier = 0 AND id >> 20 = "
-			 "(SELECT max(id) >> 20 FROM block WHERE tier = 0)",
-			 ret);
-	*ret -= LATE_MS;
-	return r;
-}
-
 static int roll_tier(struct store *s, enum store_tier tier)
 {
 	int64_t ms, until;
@@ -333,21 +364,32 @@ static int roll_tier(struct store *s, enum store_tier tier)
 	return r;
 }
 
+/* Removes the parts whose samples are in blocks of ten minutes, or were removed. */
+#define REMOVE_PARTS                                                                               \
+	"DELETE FROM block WHERE tier = 5 AND "                                                    \
+	"(last_ms <= (SELECT max(last_ms) FROM block WHERE tier = 1) OR " STORE_PART_SEGMENT       \
+	" NOT IN (SELECT id >> 20 FROM block WHERE tier = 0))"
+
 /*
- * Removes old blocks. Blocks of ten minutes are kept for a week, those of an hour and of a day for
- * 90 days, so that room is left for exact samples.
+ * Removes old blocks. Blocks of ten minutes are kept for a week, those of longer windows for 90
+ * days, so that room is left for exact samples.
  */
 #define REMOVE_OLD                                                                                 \
 	"DELETE FROM block WHERE tier = 1 AND last_ms < "                                          \
 	"(SELECT max(last_ms) FROM block WHERE tier = 1) - 604800000; "                            \
-	"DELETE FROM block WHERE tier IN (2, 3) AND last_ms < "                                    \
+	"DELETE FROM block WHERE tier IN (2, 3, 4) AND last_ms < "                                 \
 	"(SELECT max(last_ms) FROM block WHERE tier = 2) - 7776000000"
 
 int store_roll_up(struct store *s)
 {
-	int r = roll_tier(s, STORE_TEN_MINUTES);
+	int r = complete_until(s, STORE_EXACT, &s->newest_ms);
 
+	s->newest_ms += LATE_MS;
+	r = r ? r : store_exec(s, REMOVE_PARTS, "make room");
+	r = r ? r : roll_parts(s);
+	r = r ? r : roll_tier(s, STORE_TEN_MINUTES);
 	r = r ? r : roll_tier(s, STORE_HOUR);
+	r = r ? r : roll_tier(s, STORE_SIX_HOURS);
 	r = r ? r : roll_tier(s, STORE_DAY);
 	r = r ? r : store_exec(s, REMOVE_OLD, "make room");
 	store_forget_names(s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The coarser tiers of the store (ten minutes, hours, days): their sums are those of the samples,
- * and no path (stack of functions) is missing.
+ * The coarser tiers of the store (ten minutes, hours, six hours, days): their sums are those of the
+ * samples, and no path (stack of functions) is missing.
  */
 #include "store_writer.h"
 
@@ -64,7 +64,8 @@ static struct profile_sample make_sample(struct writer *w, unsigned segment, con
 	return s;
 }
 
-static void fill_segments(struct writer *w, unsigned segments, unsigned samples)
+/* @every: after how many segments the sums are made that are missing */
+static void fill_segments(struct writer *w, unsigned segments, unsigned samples, unsigned every)
 {
 	uint32_t often[SERVICES];
 
@@ -78,14 +79,15 @@ static void fill_segments(struct writer *w, unsigned segments, unsigned samples)
 		}
 		write_frame(w);
 		assert_int_equal(store_seal(w->s, w->place.segment), 0);
-		assert_int_equal(store_roll_up(w->s), 0);
+		if (segment % every == every - 1)
+			assert_int_equal(store_roll_up(w->s), 0);
 		end_segment(w);
 	}
 }
 
 static void fill(struct writer *w)
 {
-	fill_segments(w, SEGMENTS, 150);
+	fill_segments(w, SEGMENTS, 150, 1);
 }
 
 struct outcome {
@@ -329,25 +331,85 @@ static void test_exact_gone(void **state)
 	end(&w);
 }
 
-/* Whole days come from the tier of days alone, and the time around them from finer tiers. */
+/* Removes the blocks of a window, except those of the tier @kept and of days. */
+static void remove_others(struct writer *w, enum store_tier kept, int64_t since, int64_t until)
+{
+	char words[128];
+
+	snprintf(words, sizeof(words),
+		 "DELETE FROM block WHERE tier NOT IN (3, %d) AND last_ms >= %lld AND "
+		 "first_ms < %lld",
+		 kept, (long long)(BEGIN_MS + since), (long long)(BEGIN_MS + until));
+	assert_int_equal(store_exec(w->s, words, "remove"), 0);
+}
+
+/*
+ * Whole days come from the tier of days alone, whole six hours from the tier of six hours alone,
+ * and the time around them from finer tiers.
+ */
 static void test_days(void **state)
 {
 	const int64_t step = STORE_TEN_MINUTES_MS;
 	const int64_t midnight = STORE_DAY_MS - BEGIN_MS % STORE_DAY_MS;
 	const int64_t next = midnight + STORE_DAY_MS;
-	const unsigned segments = (unsigned)((next + 2 * STORE_HOUR_MS) / step);
-	char words[128];
+	const int64_t six = midnight + 6 * STORE_HOUR_MS;
+	/* a multiple of the segments after which sums are made */
+	const unsigned segments = (unsigned)((next + 2 * STORE_HOUR_MS) / step) / 6 * 6;
 	struct writer w;
 
 	begin(&w, 34);
-	fill_segments(&w, segments, 12);
+	fill_segments(&w, segments, 12, 6);
 	assert_in_range(rows_of(&w, STORE_DAY), SERVICES, 2 * SERVICES);
 	expect_sums(&w, midnight - 3 * step, next + 5 * step, midnight - 3 * step);
-	snprintf(words, sizeof(words),
-		 "DELETE FROM block WHERE tier < 3 AND last_ms >= %lld AND first_ms < %lld",
-		 (long long)(BEGIN_MS + midnight), (long long)(BEGIN_MS + next));
-	assert_int_equal(store_exec(w.s, words, "remove"), 0);
+	remove_others(&w, STORE_SIX_HOURS, six, six + 12 * STORE_HOUR_MS);
+	expect_sums(&w, midnight + 3 * step, next - 5 * step, midnight + 3 * step);
+	expect_sums(&w, six, six + 12 * STORE_HOUR_MS, six);
+	remove_others(&w, STORE_DAY, midnight, next);
 	expect_sums(&w, midnight, next, midnight);
+	end(&w);
+}
+
+static void change(struct writer *w, const char *words)
+{
+	assert_int_equal(store_exec(w->s, words, "change"), 0);
+}
+
+/*
+ * The newest samples are read from parts (the sums of one segment in a window of ten minutes),
+ * except where only some samples of a part are asked for, and those of a segment without parts.
+ */
+static void test_parts(void **state)
+{
+	const int64_t step = STORE_TEN_MINUTES_MS, since = 2 * step - BEGIN_MS % step;
+	const int64_t until = 9 * step;
+	struct outcome got = {};
+	struct writer w;
+
+	begin(&w, 36);
+	fill_segments(&w, 9, 150, 1);
+	/* the parts of the segments whose blocks of ten minutes were made are removed */
+	assert_in_range(rows_of(&w, STORE_PARTS), 3 * SERVICES, 8 * SERVICES);
+	expect_sums(&w, since, until, since);
+	expect_sums(&w, since, until - step / 3, since);
+	expect_sums(&w, since, until - 3 * step / 2, since);
+	/* a segment of which there are no parts, as in a store that an older krait wrote */
+	change(&w, "DELETE FROM block WHERE tier = 5 AND first_ms = "
+		   "(SELECT min(first_ms) FROM block WHERE tier = 5)");
+	expect_sums(&w, since, until, since);
+	/* samples that can't be read aren't missed where there are parts, and a lost part is */
+	change(&w, "UPDATE block SET body = zeroblob(99) WHERE tier = 0 AND " STORE_HAS_PARTS);
+	expect_sums(&w, since, until, since);
+	change(&w, "DELETE FROM block WHERE id = (SELECT max(id) FROM block WHERE tier = 5)");
+	got.p = read_back(&(struct store_query){.since_ms = BEGIN_MS + since,
+						.until_ms = BEGIN_MS + until,
+						.outline = OUTLINE_SERVICES});
+	got.until = INT64_MAX;
+	struct outcome exact = {w.p, NULL, NULL, since * 1000000, until * 1000000, {}};
+
+	assert_int_equal(profile_each(w.p, add, &exact), 0);
+	assert_int_equal(profile_each(got.p, add, &got), 0);
+	assert_true(got.values[0] < exact.values[0]);
+	profile_free(got.p);
 	end(&w);
 }
 
@@ -369,11 +431,11 @@ static void test_damaged_windows(void **state)
 	struct writer w;
 
 	begin(&w, 35);
-	fill_segments(&w, 6, 30);
+	fill_segments(&w, 6, 30, 1);
 	store_close(w.s);
 	assert_int_equal(store_open(store_path(), getpid(), &w.s), 0);
 	assert_int_equal(store_exec(w.s,
-				    "DELETE FROM block WHERE tier IN (1, 2, 3); "
+				    "DELETE FROM block WHERE tier IN (1, 2, 3, 4, 5); "
 				    "UPDATE block SET body = zeroblob(99) WHERE tier = 0",
 				    "damage"),
 			 0);
@@ -395,6 +457,7 @@ int main(void)
 		cmocka_unit_test_setup(test_days, empty),
 		cmocka_unit_test_setup(test_sums, empty),
 		cmocka_unit_test_setup(test_exact_gone, empty),
+		cmocka_unit_test_setup(test_parts, empty),
 		cmocka_unit_test_setup(test_one_user, empty),
 		cmocka_unit_test_setup(test_damaged_windows, empty),
 	};

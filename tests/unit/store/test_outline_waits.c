@@ -121,6 +121,9 @@ static void test_parts(void **state)
 		expect(at, at + STEP / 4, OUTLINE_NONE);
 	expect(STEP - before, last, OUTLINE_NONE);
 	expect(STEP - before, last, OUTLINE_SERVICES);
+	/* the last windows come from parts, and that of which a piece is asked for from samples */
+	for (int64_t at = last - 3 * STEP; at < last; at += STEP / 3)
+		expect(STEP - before, at, OUTLINE_SERVICES);
 	for (int64_t at = STEP - before; at < last - 8 * STEP; at += 3 * STEP) {
 		expect(at, at + STEP, OUTLINE_SERVICES);
 		expect(at, at + 7 * STEP, OUTLINE_SERVICES);
