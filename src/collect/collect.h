@@ -153,6 +153,17 @@ _must_use_ int collect_examine(struct collect *c, pid_t tgid);
  * 3.11".
  */
 const char *collect_not_understood(const struct collect *c);
+/*
+ * Returns the address of the GIL of the PyPy for which collect_examine() last returned -ENOTSUP; 0:
+ * it isn't a PyPy whose frames krait may be able to read (python/pypy/pypy.h).
+ */
+uint64_t collect_pypy_gil(const struct collect *c);
+
+/*
+ * Sets what mark `[unsupported: ...]` says in stacks of process @key (records.h), which a REC_PROC
+ * has introduced.
+ */
+void collect_set_unsupported(struct collect *c, const struct proc_key *key, const char *what);
 
 /*
  * To be called before the first sample: gives the kernel programs the mappings of the processes

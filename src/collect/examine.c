@@ -360,17 +360,6 @@ int process_examine(struct collect *c, uint32_t i, const struct exe_key *exe)
 	return describe(c, p, &proc, &maps, &found, exe);
 }
 
-static int not_understood(struct collect *c, pid_t tgid, const char *what)
-{
-	snprintf(c->images->refused, sizeof(c->images->refused), "%s", what);
-	return err_set(-ENOTSUP, "process %d can't be profiled: %s", tgid, what);
-}
-
-const char *collect_not_understood(const struct collect *c)
-{
-	return c->images->refused;
-}
-
 /*
  * 0: the process has no interpreter. -ENOTSUP: its interpreter isn't in an ELF file. -EACCES,
  * -EPERM: the process's executable can't be looked into, whatever it is called.
@@ -381,7 +370,7 @@ static int none_found(struct collect *c, const struct proc *proc)
 	const char *other = java_python(proc);
 
 	if (other)
-		return not_understood(c, proc->tgid, other);
+		return refused_note(c, proc->tgid, other);
 	return fd == -EACCES || fd == -EPERM ? fd : 0;
 }
 
@@ -486,7 +475,7 @@ int collect_examine(struct collect *c, pid_t tgid)
 		return r ? err_wrap(r, "process %d", tgid) : 0;
 	image_left_out(c, (uint32_t)tgid, &maps, &found.left_out);
 	if (found.first.file->image.unsupported[0])
-		return not_understood(c, tgid, found.first.file->image.unsupported);
+		return refused_image(c, tgid, &found.first);
 	r = locate(c, &proc, &maps, &found, read_exe_key(&proc, &exe) ? &exe : NULL, &where);
 	place = (struct image_place){stat.start_code, stat.start_stack};
 	if (!r && place.start_code && matches(c, &proc)) {

@@ -161,4 +161,11 @@ _must_use_ int teach_own(struct collect *c);
  */
 _must_use_ int teach_program(struct collect *c, int fd, const char *path);
 
+/*
+ * refused.c: notes that process @tgid runs @what, which krait doesn't understand. refused_image()
+ * does so for interpreter @at, whose .unsupported says what it is. -ENOTSUP + message.
+ */
+int refused_note(struct collect *c, pid_t tgid, const char *what);
+int refused_image(struct collect *c, pid_t tgid, const struct image_at *at);
+
 #endif

@@ -139,6 +139,7 @@ bool dump_close(struct dump *d)
 			map_fini(&t->python[i].by_tid);
 		}
 		vec_fini(&t->work);
+		dump_pypy_close(t->pypy);
 	}
 	vec_foreach(p, &d->processes)
 		vec_fini(&p->threads);
@@ -218,6 +219,8 @@ static void introduce(struct dump *d, const struct target *t)
 			       .where = t->python[0].where};
 
 	collect_record(d->collect, &rec, sizeof(rec));
+	if (t->pypy)
+		dump_pypy_introduce(d, t);
 }
 
 static void note_other(const struct dump *d, struct dump_process *p)
@@ -240,7 +243,8 @@ static int add_target(struct dump *d, struct target *t, bool locked)
 
 	if (r)
 		return r;
-	p.version = l ? l->version : 0;
+	p.pypy = t->pypy;
+	p.version = l ? l->version : p.pypy ? dump_pypy_version() : 0;
 	p.newer = p.version && !heap_is_known(p.version);
 	for (size_t i = 1; i < t->n_python; i++)
 		p.more[i - 1] = dump_layout(d, t->python[i].where.layout)->version;
@@ -260,9 +264,22 @@ static int add_target(struct dump *d, struct target *t, bool locked)
 		return r;
 	d->targets.v[d->targets.n++] = *t;
 	t->proc = PROC_INIT;
+	t->pypy = NULL; /* now the list's */
 	if (!locked)
 		introduce(d, &d->targets.v[d->targets.n - 1]);
 	return 1;
+}
+
+/*
+ * collect_examine() doesn't understand the Python of process @t. If it is a PyPy whose frames krait
+ * can read, prepares that. 1 or -ENOTSUP + message.
+ */
+static int add_pypy(struct dump *d, struct target *t)
+{
+	if (dump_pypy_open(d, &t->proc, &t->pypy))
+		return 1;
+	return err_set(-ENOTSUP, "process %d can't be profiled: %s", t->proc.tgid,
+		       collect_not_understood(d->collect));
 }
 
 int dump_add(struct dump *d, pid_t pid)
@@ -274,12 +291,15 @@ int dump_add(struct dump *d, pid_t pid)
 	d->refused = 0;
 	r = r ? r : check_seen(d, &t.proc);
 	r = r ? r : examine(d, &t.proc);
+	if (r == -ENOTSUP)
+		r = add_pypy(d, &t);
 	d->refused = r == -ENOTSUP ? pid : 0;
 	for (; t.n_python < d->found.n; t.n_python++)
 		t.python[t.n_python].where = d->found.where[t.n_python];
 	if (r == 1)
 		r = add_target(d, &t, false);
 	proc_close(&t.proc);
+	dump_pypy_close(t.pypy);
 	return r;
 }
 

@@ -84,6 +84,7 @@ struct dump_process {
 	pid_t pid;
 	/* version of the process's Python, major << 8 | minor; 0: the process isn't Python */
 	uint16_t version;
+	bool pypy; /* .version is the Python that the process's PyPy implements */
 	/* versions of further interpreters in the process; a 0 ends the list */
 	uint16_t more[ABI_INTERPRETERS];
 	/*

@@ -45,6 +45,8 @@ struct target {
 	uint32_t space;
 	struct interpreter python[ABI_INTERPRETERS];
 	size_t n_python; /* how many interpreters the process has; 0: it isn't Python */
+	/* a PyPy whose frames krait can read; NULL: there is none. Then .n_python is 0. */
+	struct dump_pypy *pypy;
 	VEC(struct work) work;
 };
 
@@ -91,6 +93,27 @@ const struct py_layout *dump_layout(void *ctx, uint16_t index);
  * message.
  */
 _must_use_ int dump_list(struct dump *d, size_t i);
+
+/*
+ * pypy.c: dump_pypy_open() tells whether krait can read the frames of @proc, the process that
+ * collect_examine() has refused last; if so, *ret is to be given to dump_pypy_close().
+ * dump_pypy_version() returns the version of Python that it implements. dump_pypy_list() reads
+ * which threads PyPy knows; 0 or -errno.
+ */
+bool dump_pypy_open(struct dump *d, struct proc *proc, struct dump_pypy **ret);
+void dump_pypy_close(struct dump_pypy *p);
+uint16_t dump_pypy_version(void);
+_must_use_ int dump_pypy_list(struct dump_pypy *p, pid_t pid);
+/*
+ * To be called once the collector knows the process: says how stacks that can't be read are marked.
+ */
+void dump_pypy_introduce(struct dump *d, const struct target *t);
+/*
+ * Reads the Python functions of @thread, and gives them to the walker. Sets .python, .ident, .gil
+ * and .outcome of @thread. *hash: as in walker_python(). False: another try may have more success.
+ */
+bool dump_pypy_walk(struct dump *d, const struct target *t, struct dump_thread *thread,
+		    const struct walker_thread *w, uint64_t *hash);
 
 /* blocked.c: reads the kernel program's records of blocked threads, if there are any. */
 void dump_read_blocked(struct dump *d);

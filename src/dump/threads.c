@@ -112,11 +112,22 @@ static void few_regs(const struct task_place *place, struct walker_regs *regs)
 	regs->pc = place->pc;
 }
 
+/*
+ * Has the thread functions of PyPy that krait has read? Then its native frames aren't shown,
+ * because nothing tells which of them belong to PyPy itself.
+ */
+static bool shows_pypy(const struct reader *r)
+{
+	return r->t->pypy && r->thread->python &&
+	       (r->thread->outcome == WALK_OK || r->thread->outcome == WALK_TRUNCATED);
+}
+
 static enum native_outcome walk_native(const struct reader *r, const struct walker_thread *w,
 				       const struct rec_task *rec, const struct task_place *place)
 {
 	struct walker_regs regs = {};
-	bool known = (rec ? rec->has_regs : place->pc != 0) && r->d->config.native;
+	bool known =
+		(rec ? rec->has_regs : place->pc != 0) && r->d->config.native && !shows_pypy(r);
 	enum native_outcome n;
 
 	if (rec)
@@ -167,12 +178,16 @@ static bool walk(struct reader *r, const struct walker_thread *w, const struct r
 	struct dump_thread *t = r->thread;
 	struct task_look after;
 	uint64_t hash = 0;
-	bool stayed;
+	bool stayed, read = true;
 
-	t->outcome = walker_python(r->d->walker, w, &hash);
-	read_gil(r, w, place);
+	if (r->t->pypy) {
+		read = dump_pypy_walk(r->d, r->t, t, w, &hash);
+	} else {
+		t->outcome = walker_python(r->d->walker, w, &hash);
+		read_gil(r, w, place);
+	}
 	t->native = walk_native(r, w, rec, place);
-	if (task_look(r->t->proc.dirfd, t->tid, &after))
+	if (task_look(r->t->proc.dirfd, t->tid, &after) || (!read && !r->last))
 		return false;
 	stayed = task_stayed(&r->work->look, &after);
 	/* The thread is ready to run, but has got no CPU since krait first looked at it. */

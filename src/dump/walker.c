@@ -269,6 +269,26 @@ enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t,
 	return w->walk.outcome;
 }
 
+uint64_t walker_take(struct walker *w, const struct walker_thread *t,
+		     const struct wire_frame *frames, size_t n, enum walk_outcome outcome)
+{
+	begin(w, t);
+	walk_begin(&w->walk);
+	w->walk.groups = 0;
+	w->walk.n = (uint32_t)n;
+	w->walk.outcome = outcome;
+	w->walk.hash = check_mix(w->walk.proc_hash, (uint64_t)n << 8 | outcome);
+	for (size_t i = 0; i < n; i++) {
+		w->out.frame[i] = frames[i];
+		w->walk.hash = check_mix(w->walk.hash, frames[i].check);
+		w->walk.hash = check_mix(w->walk.hash, (uint64_t)(uint32_t)frames[i].lasti << 32 ^
+							       frames[i].code);
+		code_mark(code_key(&w->walk, &frames[i]));
+	}
+	w->walk.hash |= 1;
+	return w->walk.hash;
+}
+
 /*
  * Returns the address of the thread state that holds the GIL while the walked thread waits for it.
  * 0: no thread state holds it, or it isn't known which.

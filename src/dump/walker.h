@@ -80,6 +80,14 @@ bool walker_runs(struct walker *w, const struct walker_thread *t);
 enum walk_outcome walker_python(struct walker *w, const struct walker_thread *t, uint64_t *hash);
 
 /*
+ * Takes @n frames (at most ABI_MAX_FRAMES) that something else than a walk has read, the innermost
+ * first, and @outcome, how their reading ended. Their code objects must have been sent already.
+ * Returns a hash over the frames.
+ */
+uint64_t walker_take(struct walker *w, const struct walker_thread *t,
+		     const struct wire_frame *frames, size_t n, enum walk_outcome outcome);
+
+/*
  * Tells what the thread has to do with the GIL. Call it after walker_python() for the same thread.
  * @call: the arguments of the futex call in which the thread is; NULL: it is in no futex call. @sp:
  * its stack pointer. *holder: if the thread waits for the GIL, the address of the thread state that

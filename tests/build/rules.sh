@@ -37,11 +37,12 @@ verdict rooms "$(awk '
 		may["unwind/x86"] = "base/ unwind/rows"
 		may["unwind/prove"] = "base/ elf unwind/rows unwind/x86"
 		may["unwind"] = "base/ elf " unwind
-		python = "python/layout python/find python/heap python/code"
+		python = "python/layout python/find python/heap python/code python/pypy"
 		may["python/layout"] = "base/"
 		may["python/find"] = "base/ elf python/layout"
 		may["python/heap"] = "base/ proc/ python/layout"
 		may["python/code"] = "base/ proc/ python/layout python/heap " unwind
+		may["python/pypy"] = "base/ proc/ python/heap"
 		symbol = "symbol symbol/demangle symbol/elf symbol/pytables symbol/madecode"
 		may["symbol"] = may["symbol/demangle"] = "base/"
 		may["symbol/elf"] = "base/ elf proc/ symbol/demangle " unwind

@@ -136,6 +136,10 @@ void dump_print_json(const struct dump_print *to, const struct dump_process *p)
 		fprintf(to->out, "\"%u.%u\"", p->version >> 8, p->version & 0xff);
 	else
 		fputs("null", to->out);
+	put_string(to->out, ", ", "implementation",
+		   !p->version ? NULL
+		   : p->pypy   ? "PyPy"
+			       : "CPython");
 	put_string(to->out, ", ", "not_understood", *p->not_understood ? p->not_understood : NULL);
 	put_string(to->out, ", ", "life", dump_life_word(to->life));
 	put_string(to->out, ", ", "life_words", *words ? words : NULL);

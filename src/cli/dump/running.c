@@ -158,7 +158,7 @@ static int list(struct dump_running *x, struct dump_process *list, size_t n)
 		 */
 		if (list[i].locked)
 			continue;
-		x->options.all |= !list[i].version;
+		x->options.all |= !list[i].version || list[i].pypy;
 		vec_foreach(t, &list[i].threads)
 			if (!r && runs(t))
 				r = map_put(&x->threads, dump_thread_key(list[i].pid, t->tid),

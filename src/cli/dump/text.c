@@ -351,7 +351,8 @@ static void put_thread(const struct dump_print *to, const struct dump_thread *t)
  */
 static void put_versions(const struct dump_print *to, const struct dump_process *p)
 {
-	fprintf(to->out, ", Python %u.%u", p->version >> 8, p->version & 0xff);
+	fprintf(to->out, ", %s %u.%u", p->pypy ? "PyPy" : "Python", p->version >> 8,
+		p->version & 0xff);
 	for (size_t i = 0; i < ARRAY_SIZE(p->more) && p->more[i]; i++)
 		if (p->more[i] != p->version && (!i || p->more[i] != p->more[i - 1]))
 			fprintf(to->out, " and %u.%u", p->more[i] >> 8, p->more[i] & 0xff);

@@ -54,6 +54,8 @@ struct images {
 	unsigned held; /* how many files have an open .fd */
 	/* the interpreter for which collect_examine() last returned -ENOTSUP */
 	char refused[sizeof(((struct py_image *)0)->unsupported)];
+	/* if that is a PyPy: the address of its GIL in the process (py_image.pypy_gil), or 0 */
+	uint64_t pypy_gil;
 };
 
 /* Makes the state of this folder. False: out of memory. */

@@ -179,6 +179,15 @@ static void name_it(struct py_image *image, const char *what, unsigned version)
 		image_unsupported(image, "%s", what);
 }
 
+static void name_other(struct image_ctx *c, const char *other, const char *path)
+{
+	unsigned version = image_version_after(path, "pypy");
+
+	name_it(c->image, other, version);
+	if (version == PY_PYPY_TRIED && streq(other, "PyPy"))
+		c->image->pypy_gil = image_pypy_gil(c);
+}
+
 /*
  * Tells whether the file is a 32-bit interpreter. Only the file's name shows that it is an
  * interpreter.
@@ -214,7 +223,7 @@ int py_image_read(int fd, const char *name, struct py_image *ret)
 	find_all_symbols(&c);
 	other = image_other_by_symbol(&c);
 	if (other) {
-		name_it(ret, other, image_version_after(name, "pypy"));
+		name_other(&c, other, name);
 		return 1;
 	}
 	if (find_runtime(&c) || image_has_runtime(&c)) {

@@ -30,6 +30,11 @@ struct py_image {
 	 * krait can
 	 */
 	char unsupported[128];
+	/*
+	 * address in the file of the word that holds PyPy's GIL, for a PyPy whose frames `krait
+	 * dump` may be able to read; 0: the file isn't such a PyPy. .unsupported is set, too.
+	 */
+	uint64_t pypy_gil;
 };
 
 /*

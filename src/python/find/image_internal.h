@@ -31,6 +31,7 @@
 	X(rpython_startup_code)	       /* only PyPy has this symbol */				   \
 	X(pypy_main_startup)                                                                       \
 	X(pypy_setup_home)                                                                         \
+	X(pypy_thread_attach)	       /* takes PyPy's GIL */					   \
 	X(mp_execute_bytecode)	       /* the evaluation loop of MicroPython, unless stripped */   \
 	X(Ci_cinderx_initialized)      /* Cinder 3.10 and 3.12 */                                  \
 	X(_PyEval_ShadowByteCodeEnabled) /* Cinder 3.8 and 3.10 */                                 \
@@ -117,6 +118,12 @@ void image_check(struct image_ctx *c);
  * isn't found.
  */
 uint64_t image_find_code_type(struct image_ctx *c);
+
+/*
+ * Returns the address in the file of the word that holds PyPy's GIL: the pthread_self() of the
+ * thread that has the GIL, 0 while no thread has it. 0: it isn't found.
+ */
+uint64_t image_pypy_gil(struct image_ctx *c);
 
 /*
  * Finds _PyRuntime, if it has no symbol or section (3.13+), by the cookie at its start. Returns 0

@@ -10,6 +10,10 @@
 #include "base/util.h"
 #include "layout.h"
 
+/* The version of Python (and its third number) of the only PyPy with which krait was tried. */
+#define PY_PYPY_TRIED 0x030b
+#define PY_PYPY_PATCH 11
+
 /*
  * Returns the layout of a release up to 3.12; since 3.13 the file's own _Py_DebugOffsets decide.
  * @version is major << 8 | minor, @patch the third number. NULL: not known.

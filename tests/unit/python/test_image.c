@@ -182,10 +182,44 @@ static void test_others(void **state)
 	ew_symbol(&f.w, "rpython_startup_code", 0x1000, 16, 1);
 	assert_int_equal(read_image(&f, "/usr/lib/libpypy3.11-c.so", &image), 1);
 	assert_string_equal(image.unsupported, "PyPy 3.11");
+	assert_int_equal(image.pypy_gil, 0);
 
 	ew_init(&f.w, ET_DYN);
 	ew_symbol(&f.w, "main", 0x1000, 16, 1);
 	assert_int_equal(read_image(&f, "/usr/bin/python3.11", &image), 0);
+}
+
+/* PyPy's GIL is the word that pypy_thread_attach() locks, after it has looked at its thread. */
+static void test_pypy_gil(void **state)
+{
+	static const uint8_t attach[] = {
+		0x53,						/* push %rbx */
+		0x83, 0xb8, 0,	  0,	0,    0,    0x2a,	/* cmpl $0x2a, 0(%rax) */
+		0x48, 0x8b, 0x93, 0x38, 0,    0,    0,		/* mov 0x38(%rbx), %rdx */
+		0xf0, 0x48, 0x0f, 0xb1, 0x15, 0xe8, 0x0f, 0, 0, /* lock cmpxchg %rdx, ... */
+	};
+	struct py_image image;
+	struct fake f = {0};
+
+	ew_init(&f.w, ET_DYN);
+	ew_symbol(&f.w, "pypy_thread_attach", EW_TEXT, sizeof(attach), 1);
+	ew_symbol(&f.w, "pypy_setup_home", EW_TEXT, 16, 1);
+	ew_append(f.w.text, sizeof(f.w.text), &f.w.text_n, attach, sizeof(attach));
+	assert_int_equal(read_image(&f, "/usr/lib/libpypy3.11-c.so", &image), 1);
+	assert_string_equal(image.unsupported, "PyPy 3.11");
+	assert_int_equal(image.pypy_gil, EW_TEXT + sizeof(attach) + 0xfe8);
+	/* krait wasn't tried with this version */
+	assert_int_equal(read_image(&f, "/usr/lib/libpypy3.10-c.so", &image), 1);
+	assert_int_equal(image.pypy_gil, 0);
+	/* the function doesn't look at its thread */
+	f.w.text[7] = 0x2b;
+	assert_int_equal(read_image(&f, "/usr/lib/libpypy3.11-c.so", &image), 1);
+	assert_int_equal(image.pypy_gil, 0);
+	/* what it locks isn't a variable of the file */
+	f.w.text[7] = 0x2a;
+	f.w.text[19] = 0x17;
+	assert_int_equal(read_image(&f, "/usr/lib/libpypy3.11-c.so", &image), 1);
+	assert_int_equal(image.pypy_gil, 0);
 }
 
 /*
@@ -331,12 +365,19 @@ static void test_unknown_debug_offsets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_size_tells),     cmocka_unit_test(test_string_tells),
-		cmocka_unit_test(test_arm64),	       cmocka_unit_test(test_32_bits),
-		cmocka_unit_test(test_wrong_offset),   cmocka_unit_test(test_trace_refs),
-		cmocka_unit_test(test_unknown_object), cmocka_unit_test(test_old_and_unknown),
-		cmocka_unit_test(test_others),	       cmocka_unit_test(test_section_and_scan),
-		cmocka_unit_test(test_cookie),	       cmocka_unit_test(test_unknown_debug_offsets),
+		cmocka_unit_test(test_size_tells),
+		cmocka_unit_test(test_string_tells),
+		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_32_bits),
+		cmocka_unit_test(test_wrong_offset),
+		cmocka_unit_test(test_trace_refs),
+		cmocka_unit_test(test_unknown_object),
+		cmocka_unit_test(test_old_and_unknown),
+		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_pypy_gil),
+		cmocka_unit_test(test_section_and_scan),
+		cmocka_unit_test(test_cookie),
+		cmocka_unit_test(test_unknown_debug_offsets),
 		cmocka_unit_test(test_named),
 	};
 
