@@ -264,5 +264,5 @@ bool dump_pypy_walk(struct dump *d, const struct target *t, struct dump_thread *
 	vec_fini(&s.frames);
 	vec_fini(&s.functions);
 	vec_fini(&s.wire);
-	return r >= 0 || r == -EOPNOTSUPP;
+	return r >= 0 || r == -EOPNOTSUPP || r == -EBUSY;
 }
