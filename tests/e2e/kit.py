@@ -295,13 +295,16 @@ def end_agent(agent):
     return said
 
 
+def children_of(pid):
+    """Returns the children that a process's main thread has started."""
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return [int(child) for child in f.read().split()]
+
+
 def child_of(pid):
     """Returns the first child of a process, once that child has run for a while."""
-    def find():
-        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-            return f.read().split()
-    wait_for(find, 30)
-    child = int(find()[0])
+    wait_for(lambda: children_of(pid), 30)
+    child = children_of(pid)[0]
     runs(child, 0.2)
     return child
 

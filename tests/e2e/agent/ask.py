@@ -52,13 +52,6 @@ def until(true, what, seconds=20):
         time.sleep(0.1)
 
 
-def cpu_of(pid):
-    """Returns the user and system time of a process, in s, as the kernel counts it."""
-    with open("/proc/%d/stat" % pid) as f:
-        fields = f.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
 def metrics_of(text):
     """Parses Prometheus' text format. Returns {name with labels: value}."""
     found = {}
@@ -87,7 +80,7 @@ def figures():
         store = d + "/store"
         agent = kit.start_agent(store, "--max-size", "64M", "-F", "199")
         until(lambda: status(store)["recorded"] > 100, "100 samples")
-        cpu = cpu_of(agent.pid)
+        cpu = kit.cpu_seconds(agent.pid)
         facts = status(store)
         check(facts["agent"] == {"pid": agent.pid}, facts)
         check(abs(facts["costs"]["sampler_cpu_seconds"] - cpu) < 0.25 + 0.1 * cpu, "%s, the kernel says %.2f s" % (facts, cpu))

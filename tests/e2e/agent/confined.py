@@ -35,16 +35,11 @@ def status(pid):
         return dict(line.rstrip("\n").split(":\t", 1) for line in f if ":\t" in line)
 
 
-def children_of(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-        return [int(child) for child in f.read().split()]
-
-
 def processes(agent):
     """Returns the process ids of the agent's three processes: the one that samples, the one that
     starts writers, and the writer of the store."""
-    for starter in children_of(agent.pid):
-        for writer in children_of(starter):
+    for starter in kit.children_of(agent.pid):
+        for writer in kit.children_of(starter):
             return agent.pid, starter, writer
     raise AssertionError("the agent has no writer")
 
