@@ -236,7 +236,7 @@ int collect_flush(struct collect *c, bool last)
 
 bool collect_news(struct collect *c)
 {
-	bool news = c->news || c->n_waiting || c->intake->accounts.n || c->stacks->raw.n;
+	bool news = c->news || c->n_waiting || c->stacks->raw.n;
 
 	c->news = false;
 	return news;

@@ -80,8 +80,8 @@ void memory_keep_to(struct collect *c)
 	struct native_file *f;
 	size_t n;
 
-	c->kept.waiting = c->intake->waiting.cap * sizeof(*c->intake->waiting.v) +
-			  c->intake->accounts.cap * sizeof(*c->intake->accounts.v);
+	c->kept.waiting = c->intake->waiting.n * sizeof(*c->intake->waiting.v) +
+			  c->intake->accounts.n * sizeof(*c->intake->accounts.v);
 	count(c);
 	while (collect_kept_bytes(c) > memory_for_names(c) && (f = find_oldest(c)))
 		give_up_names(c, f);

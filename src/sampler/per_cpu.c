@@ -39,9 +39,11 @@ static bool on_record(void *ctx, const void *data, size_t n)
 
 /*
  * The longest time that a round takes; see sampler_rounds(). A CPU that is taken from a kernel
- * program in the middle of writing a record keeps its ring from being read further.
+ * program in the middle of writing a record keeps its ring from being read further. The last record
+ * of a thread waits for two rounds, and must come before the thread is forgotten (KEPT_NS in
+ * collect/thread/thread.c).
  */
-#define ROUND_MOST_NS (10 * NSEC_PER_SEC)
+#define ROUND_MOST_NS (2 * NSEC_PER_SEC)
 
 static void begin_round(struct sampler *s)
 {

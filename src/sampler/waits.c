@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/system/clock.h"
+#include "base/system/log.h"
 #include "sampler/internal.h"
 #include "waiters.h"
 #include "sample.skel.h"
@@ -450,6 +452,8 @@ void sampler_open_waits(struct sampler *s, sampler_open_fn fn, void *ctx)
 			give_open(s, all->key[i], &all->value[i], now_ns, fn, ctx);
 		from = &at;
 	}
+	if (r != -ENOENT)
+		log_info("can't read the map of waits: %s", strerror(-r));
 }
 
 void sampler_waiting_stacks(struct sampler *s, void (*keep)(void *ctx, uint64_t stack), void *ctx)

@@ -98,6 +98,12 @@ static int take_sums(struct blames *b)
 	return r;
 }
 
+/* Returns the function of location @at. (costs.keys has lines instead, with --lines.) */
+static uint32_t function_of(const struct profile *p, uint32_t at)
+{
+	return at ? profile_get_location(p, at)->function : 0;
+}
+
 /*
  * Finds in which function the thread was: a function that the line calls if it has nearly all of
  * the blame, otherwise the line's own function. @asleep: of the part in which the thread waited for
@@ -115,7 +121,7 @@ static int find_owner(struct blames *b, const struct blame *one, bool asleep, ui
 		uint32_t owner = costs_owner(c, s->stack);
 
 		if (s->values[b->blame] > 0 && blame_of(b, s) == one && (!asleep || is_wait(b, s)))
-			r = tally_add(&of, c->keys.of[owner], owner, s->values[b->blame]);
+			r = tally_add(&of, function_of(c->p, owner), owner, s->values[b->blame]);
 	}
 	*ret = waits_nearly(of.most, asleep ? one->asleep : one->ns) ? of.location : one->at;
 	tally_fini(&of);

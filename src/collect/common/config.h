@@ -131,8 +131,8 @@ struct collect_config {
 	const struct profile_label *labels; /* labels that the user gave for every sample */
 	size_t n_labels;
 	/*
-	 * Limit of collect_bytes() + collect_kept_bytes(), in bytes. Beyond this limit no new
-	 * stacks are kept. 0: no limit.
+	 * Limit of collect_bytes() + collect_kept_bytes() + what records that wait take, in bytes.
+	 * Beyond this limit no new stacks are kept. 0: no limit.
 	 */
 	size_t max_bytes;
 	/*

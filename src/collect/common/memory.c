@@ -15,14 +15,13 @@ size_t collect_bytes(const struct collect *c)
 
 size_t collect_kept_bytes(const struct collect *c)
 {
-	return c->kept.names + c->kept.rows + c->kept.lists + c->kept.maps + c->kept.sets +
-	       c->kept.waiting;
+	return c->kept.names + c->kept.rows + c->kept.lists + c->kept.maps + c->kept.sets;
 }
 
 bool collect_is_full(const struct collect *c)
 {
 	return c->config.max_bytes &&
-	       collect_bytes(c) + collect_kept_bytes(c) >= c->config.max_bytes;
+	       collect_bytes(c) + collect_kept_bytes(c) + c->kept.waiting >= c->config.max_bytes;
 }
 
 size_t memory_for_names(const struct collect *c)

@@ -43,8 +43,13 @@ struct collect {
 		size_t rows;  /* bytes that native_file.fdes of all files took when counted last */
 		/* bytes that all lists of code registered for gdb took when counted last */
 		size_t lists;
-		size_t sets;	/* bytes of the tables of threads' label sets (thread/labels.c) */
-		size_t waiting; /* bytes of the tables of records that wait (struct intake) */
+		size_t sets; /* bytes of the tables of threads' label sets (thread/labels.c) */
+		/*
+		 * bytes of the records that wait (struct intake). Giving up names wouldn't make
+		 * fewer of them, because they wait for names. So this isn't part of
+		 * collect_kept_bytes().
+		 */
+		size_t waiting;
 	} kept;
 
 	struct processes *processes; /* state of process/ (process/process.h) */

@@ -224,7 +224,7 @@ static void give_up(struct collect *c, struct thread *t)
 
 /*
  * The longest time for which a sample waits for its stack. No sample needs threads that ended
- * longer ago.
+ * longer ago, and no last record of a thread, which waits for two rounds (collect.rounds).
  */
 #define KEPT_NS (10 * NSEC_PER_SEC)
 

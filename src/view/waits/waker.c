@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/intern.h"
+#include "view/costs/tally.h"
 
 /*
  * For each thread and line: how long threads of the group had waited when the thread ended their
@@ -13,6 +14,8 @@
 struct sums {
 	struct intern keys; /* a thread, a function, and a line of that function */
 	VEC(int64_t) of;    /* the sum of key i is .of[i - 1] */
+	uint32_t most;	    /* the key with the largest sum; 0: there is none */
+	int64_t most_ns;    /* that sum */
 };
 
 /* Stores the group of each thread: from the string of the label `tid` to 1 + index of the group. */
@@ -42,22 +45,61 @@ static int64_t waited_for(const struct waits *w, const struct map *groups, uint3
 	return found && *found == (uint64_t)group + 1 ? s->values[value] : 0;
 }
 
-static int add(struct sums *sums, const struct waits *w, const struct profile_sum *s, int64_t ns,
-	       struct waits_waker *most)
+/* Returns the key of the thread and line that @s is about; 0: no memory. */
+static uint32_t key_of(struct sums *sums, const struct waits *w, const struct profile_sum *s)
 {
 	struct waits_frames at = waits_frames_of(w->c, s->stack);
 	uint32_t place = at.own ?: at.callee;
 	const uint32_t key[] = {profile_label_value(w->c->p, s->labels, "tid"),
 				w->c->keys.of[place],
 				place ? (uint32_t)profile_get_location(w->c->p, place)->line : 0};
-	uint32_t id = intern_put(&sums->keys, key, 0);
+
+	return intern_put(&sums->keys, key, 0);
+}
+
+static int add(struct sums *sums, const struct waits *w, const struct profile_sum *s, int64_t ns)
+{
+	uint32_t id = key_of(sums, w, s);
 
 	if (!id || (id > sums->of.n && vec_push(&sums->of, 0)))
 		return -ENOMEM;
 	costs_sum(&sums->of.v[id - 1], ns);
-	if (sums->of.v[id - 1] > most->ns)
-		*most = (struct waits_waker){s->labels, at, sums->of.v[id - 1]};
+	if (sums->of.v[id - 1] > sums->most_ns) {
+		sums->most = id;
+		sums->most_ns = sums->of.v[id - 1];
+	}
 	return 0;
+}
+
+/*
+ * Fills *@ret for the thread and line with the largest sum. The function that the line calls is
+ * named only if it has nearly all of that sum. 0 or -ENOMEM.
+ */
+static int describe(struct sums *sums, const struct waits *w, const struct map *groups,
+		    uint32_t group, int value, struct waits_waker *ret)
+{
+	struct tally callees;
+	int r = 0;
+
+	tally_init(&callees);
+	ret->ns = sums->most_ns;
+	for (size_t i = 0; i < w->n_sums && !r; i++) {
+		const struct profile_sum *s = &w->sums[i];
+		int64_t ns = waited_for(w, groups, group, s, value);
+		struct waits_frames at;
+
+		if (!ns || key_of(sums, w, s) != sums->most)
+			continue;
+		at = waits_frames_of(w->c, s->stack);
+		ret->labels = ret->labels ?: s->labels;
+		ret->at.own = ret->at.own ?: at.own;
+		if (at.callee)
+			r = tally_add(&callees, w->c->keys.of[at.callee], at.callee, ns);
+	}
+	if (waits_nearly(callees.most, ret->ns) || !ret->at.own)
+		ret->at.callee = callees.location;
+	tally_fini(&callees);
+	return r;
 }
 
 int waits_waker_find(const struct waits *w, uint32_t group, struct waits_waker *ret)
@@ -76,8 +118,10 @@ int waits_waker_find(const struct waits *w, uint32_t group, struct waits_waker *
 		int64_t ns = waited_for(w, &groups, group, &w->sums[i], value);
 
 		if (ns)
-			r = add(&sums, w, &w->sums[i], ns, ret);
+			r = add(&sums, w, &w->sums[i], ns);
 	}
+	if (!r && sums.most)
+		r = describe(&sums, w, &groups, group, value, ret);
 	map_fini(&groups);
 	intern_fini(&sums.keys);
 	vec_fini(&sums.of);

@@ -117,6 +117,15 @@ def flushed(share=0.8):
     return m
 
 
+def two_callees(put):
+    """Makes a profile in which worker-2 ends the main thread's waits in two calls of one line. The
+    share @put is ended by Queue.put, which comes last, and the rest by Condition.notify."""
+    m = Made(BLAMED).add(MAIN + [("save", APP, 31)], 9, "lock").add(MAIN, 1)
+    for frames, share in ((FLUSH + PUT[-1:], 1 - put), (FLUSH[:-1] + [(*FLUSH[-1], 30)] + PUT[-2:-1], put)):
+        m.ended(frames, 9 * share, 7, "MainThread", tid=11, thread="worker-2")
+    return m
+
+
 def two_processes():
     return (Made(BLAMED).add(MAIN + [("save", APP, 31)], 9, "lock").add(MAIN, 1).add(MAIN + [("tick", APP, 12)], 10, "sleep", tid=20, pid=20, process="other.py")
             .ended(MAIN + [("load", APP, 66)], 8.1, 7, "MainThread", tid=20, pid=20, process="other.py"))
@@ -253,6 +262,10 @@ SENTENCES = [
     # worker-2 ended less than half of the waiting time, so the sentence doesn't name worker-2.
     (lambda: flushed(0.45), "8 threads (worker-N) waited 61 s for a lock, 95 % of their time, at /srv/app/app.py:55 (worker); 5 % running; "
      "the main thread waited for a lock in threading.Thread.join, called from /srv/app/app.py:40"),
+    (lambda: two_callees(0.05), "The main thread waited 90 % of its time for a lock at /srv/app/app.py:31 (save), 100 % of it ended by "
+     "worker-2 in threading.Condition.notify (/srv/app/app.py:88); 10 % running"),
+    (lambda: two_callees(0.4), "The main thread waited 90 % of its time for a lock at /srv/app/app.py:31 (save), 100 % of it ended by "
+     "worker-2 in app.flush (/srv/app/app.py:88); 10 % running"),
     (two_processes, "The main thread of app.py waited 90 % of its time for a lock at /srv/app/app.py:31 (save), 90 % of it ended by "
      "MainThread (pid 20) in app.load (/srv/app/app.py:66); 10 % running"),
     (lasting, "Thread loader waited 90 % of its time for the disk at /srv/app/app.py:55 (worker); 10 % running"),
