@@ -470,19 +470,6 @@ void hand_on_meet(struct collect *c)
 	}
 }
 
-/* from this many waiting samples on, memory that they no longer need is given back */
-#define SHRINK_FROM 4096
-
-static void shrink(struct intake *in)
-{
-	if (in->waiting.cap <= SHRINK_FROM || in->waiting.n > in->waiting.cap / 4)
-		return;
-	if (in->waiting.n)
-		vec_shrink(&in->waiting);
-	else
-		vec_fini(&in->waiting);
-}
-
 int hand_on_all(struct collect *c, bool last, int r)
 {
 	size_t kept = 0;
@@ -507,6 +494,6 @@ int hand_on_all(struct collect *c, bool last, int r)
 		kept++;
 	}
 	c->intake->waiting.n = c->n_waiting = kept;
-	shrink(c->intake);
+	intake_shrink(c->intake);
 	return r;
 }

@@ -30,6 +30,19 @@ void intake_fini(struct collect *c)
 	free(in);
 }
 
+/* from this many waiting samples on, memory that they no longer need is given back */
+#define SHRINK_FROM 4096
+
+void intake_shrink(struct intake *in)
+{
+	if (in->waiting.cap <= SHRINK_FROM || in->waiting.n > in->waiting.cap / 4)
+		return;
+	if (in->waiting.n)
+		vec_shrink(&in->waiting);
+	else
+		vec_fini(&in->waiting);
+}
+
 static void broken(struct collect *c)
 {
 	c->stats.broken_records++;

@@ -69,6 +69,9 @@ void intake_fini(struct collect *c);
  */
 void hand_on_meet(struct collect *c);
 
+/* intake.c: gives back memory that fewer waiting samples no longer need. */
+void intake_shrink(struct intake *in);
+
 /* intake.c: does a field of the record have a value that the kernel programs never send? */
 bool intake_is_broken(const struct collect *c, const struct rec_sample *rec);
 
