@@ -163,7 +163,8 @@ static bool value_of(struct args *a, struct arg word, size_t at, struct arg *ret
 static char read_option(struct args *a, struct arg word, struct arg *ret)
 {
 	if (word.s[1] == '-') {
-		if (arg_is(word, "--check-hash-based-pycs"))
+		/* --jit is PyPy's */
+		if (arg_is(word, "--check-hash-based-pycs") || arg_is(word, "--jit"))
 			return next_arg(a, ret) ? 0 : '?';
 		return 0;
 	}

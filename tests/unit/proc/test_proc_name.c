@@ -20,6 +20,7 @@ static const struct {
 	{"python3|-Wignore|-Xdev|-OO|run.py|", NULL, "run.py"},
 	{"python3|-bbW|error|run.py|", NULL, "run.py"},
 	{"python3|--check-hash-based-pycs|never|x.py|", NULL, "x.py"},
+	{"pypy3|--jit|off|x.py|", NULL, "x.py"},
 	{"python3|--|-x.py|", NULL, "-x.py"},
 	{"python2.7|-Q|new|x.py|", NULL, "x.py"},
 	{"/usr/bin/python3|/usr/bin/gunicorn|wsgi:app|", NULL, "gunicorn"},
