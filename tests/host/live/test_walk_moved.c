@@ -111,7 +111,7 @@ static void move(size_t i, int delta)
 	assert_int_equal(pwrite(moved.fd, &was, 8, at), 8);
 	if (image.unsupported[0]) {
 		moved.refused++;
-		if (!strstr(image.unsupported, ": its "))
+		if (!strstr(image.unsupported, ": the interpreter's "))
 			fail_msg("member %zu isn't named: %s", i, image.unsupported);
 	} else if (walks_wrong(&image, &outcome) || outcome != WALK_OK) {
 		moved.bad++;
