@@ -103,7 +103,7 @@ _must_use_ int dump_list(struct dump *d, size_t i);
 bool dump_pypy_open(struct dump *d, struct proc *proc, struct dump_pypy **ret);
 void dump_pypy_close(struct dump_pypy *p);
 uint16_t dump_pypy_version(void);
-_must_use_ int dump_pypy_list(struct dump_pypy *p, pid_t pid);
+_must_use_ int dump_pypy_list(struct dump_pypy *p);
 /*
  * To be called once the collector knows the process: says how stacks that can't be read are marked.
  */

@@ -113,7 +113,7 @@ int dump_list(struct dump *d, size_t i)
 	for (size_t k = 0; !r && k < t->n_python; k++)
 		r = list_python(d, t->proc.tgid, &t->python[k]);
 	if (!r && t->pypy)
-		r = dump_pypy_list(t->pypy, t->proc.tgid);
+		r = dump_pypy_list(t->pypy);
 	r = r ? r : list_threads(t, &d->processes.v[i]);
 	/* -ESRCH: the process ended while its threads were listed; this is no error */
 	return r == -ESRCH ? 0 : r;

@@ -6,14 +6,18 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/system/clock.h"
 #include "base/text/str.h"
 #include "check.h"
 #include "dump/internal.h"
 #include "python/layout/tables.h"
 #include "python/pypy/pypy.h"
 
-/* the most bytes of line tables that are read of a stack */
-#define TABLES_BYTES (16u << 20)
+/* the most bytes of line tables that are read of a process */
+#define TABLES_BYTES (64u << 20)
+
+/* how long the reading of one process may take in all */
+#define READ_NS (2 * NSEC_PER_SEC)
 
 /* how many times the list of threads is read, while threads begin and end */
 #define LIST_TRIES 5
@@ -24,8 +28,10 @@
 struct dump_pypy {
 	struct pypy reader;
 	pypy_threads threads;
-	bool whole;	 /* .threads has all threads that PyPy knew when it was read */
-	uint16_t layout; /* index of the layout of CPython 3.11, which records have to name */
+	bool whole;	   /* .threads has all threads that PyPy knew when it was read */
+	uint64_t spent_ns; /* how much of READ_NS is spent */
+	uint64_t tables;   /* how many of TABLES_BYTES are spent */
+	uint16_t layout;   /* index of the layout of CPython 3.11, which records have to name */
 };
 
 /* A function of the stack that is being read. */
@@ -47,20 +53,37 @@ void dump_pypy_close(struct dump_pypy *p)
 	free(p);
 }
 
+/* Lets the reader read for as long as is left of READ_NS. Returns the time now. */
+static uint64_t begin(struct dump_pypy *p)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	p->reader.until_ns = now + READ_NS - MIN(p->spent_ns, READ_NS);
+	return now;
+}
+
+static void end(struct dump_pypy *p, uint64_t began_ns)
+{
+	p->spent_ns += clock_ns(CLOCK_MONOTONIC) - began_ns;
+}
+
 static int open_reader(struct dump_pypy *p, struct proc *proc, uint64_t gil)
 {
 	_cleanup_maps_ struct maps maps = {};
 	struct py_tids tids = {};
 	int r = proc_maps(proc, MAPS_ALL, &maps);
+	uint64_t began_ns = begin(p);
 
-	r = r ? r : py_tids_read(&tids, proc->tgid);
 	for (int i = 0; !r && i < OPEN_TRIES; i++) {
-		r = pypy_open(&p->reader, proc->tgid, &maps, gil, &tids);
-		if (r != -ENOENT)
+		r = py_tids_read(&tids, proc->tgid);
+		r = r ? r
+		      : pypy_open(&p->reader, proc->tgid, &maps, gil, &tids, p->reader.until_ns);
+		py_tids_fini(&tids);
+		if (r != -ENOENT && r != -EAGAIN)
 			break;
 		r = i + 1 < OPEN_TRIES ? 0 : r;
 	}
-	py_tids_fini(&tids);
+	end(p, began_ns);
 	return r;
 }
 
@@ -87,13 +110,13 @@ uint16_t dump_pypy_version(void)
 void dump_pypy_introduce(struct dump *d, const struct target *t)
 {
 	collect_set_unsupported(d->collect, &t->key,
-				"PyPy 3.11 in code of its JIT, or with its GIL");
+				"PyPy 3.11 in code of its JIT, with its GIL, or in a greenlet");
 }
 
-int dump_pypy_list(struct dump_pypy *p, pid_t pid)
+static int list_threads(struct dump_pypy *p)
 {
 	struct py_tids tids = {};
-	int r = py_tids_read(&tids, pid);
+	int r = py_tids_read(&tids, p->reader.pid);
 
 	p->whole = false;
 	for (int i = 0; !r && !p->whole && i < LIST_TRIES; i++) {
@@ -103,6 +126,15 @@ int dump_pypy_list(struct dump_pypy *p, pid_t pid)
 		r = r == -ENOMEM ? r : 0;
 	}
 	py_tids_fini(&tids);
+	return r;
+}
+
+int dump_pypy_list(struct dump_pypy *p)
+{
+	uint64_t began_ns = begin(p);
+	int r = list_threads(p);
+
+	end(p, began_ns);
 	return r;
 }
 
@@ -118,7 +150,7 @@ static int thread_of(struct dump_pypy *p, pid_t tid, struct pypy_thread *ret)
 				*ret = *t;
 				return 1;
 			}
-		if (p->whole || dump_pypy_list(p, p->reader.pid))
+		if (p->whole || list_threads(p))
 			break;
 	}
 	return p->whole ? 0 : -EAGAIN;
@@ -176,7 +208,6 @@ static const struct function *known(const struct stack *s, uint64_t addr)
 /* Reads the code objects of all frames. 0; -EAGAIN: one has changed; -errno. */
 static int read_functions(struct dump *d, const struct target *t, struct stack *s)
 {
-	uint64_t bytes = 0;
 	int r = 0;
 
 	vec_foreach(f, &s->frames) {
@@ -188,13 +219,13 @@ static int read_functions(struct dump *d, const struct target *t, struct stack *
 		r = pypy_code_read(&t->pypy->reader, f->code, &code);
 		if (r)
 			continue;
-		bytes += code.linetable.bytes;
+		t->pypy->tables += code.linetable.bytes;
 		one.hidden = code.hidden;
 		one.check = send_code(d, t, f->code, &code);
 		pypy_code_fini(&code);
 		if (!one.check || vec_push(&s->functions, one))
 			r = -ENOMEM;
-		if (bytes > TABLES_BYTES)
+		if (t->pypy->tables > TABLES_BYTES)
 			r = -E2BIG;
 	}
 	return r;
@@ -251,11 +282,13 @@ bool dump_pypy_walk(struct dump *d, const struct target *t, struct dump_thread *
 {
 	struct stack s = {};
 	struct pypy_thread of = {};
+	uint64_t began_ns = begin(t->pypy);
 	int r = thread_of(t->pypy, thread->tid, &of);
 
 	thread->python = r;
 	thread->ident = of.ident;
 	r = r == 1 ? read_stack(d, t, &of, &s) : r ? r : 1;
+	end(t->pypy, began_ns);
 	thread->gil = r == -EBUSY ? GIL_HELD : thread->python ? GIL_UNKNOWN : GIL_NONE;
 	thread->outcome = outcome_of(r);
 	if (r < 0)
@@ -264,5 +297,5 @@ bool dump_pypy_walk(struct dump *d, const struct target *t, struct dump_thread *
 	vec_fini(&s.frames);
 	vec_fini(&s.functions);
 	vec_fini(&s.wire);
-	return r >= 0 || r == -EOPNOTSUPP || r == -EBUSY;
+	return r >= 0 || r == -EOPNOTSUPP || r == -EBUSY || r == -E2BIG || r == -ETIMEDOUT;
 }

@@ -17,7 +17,7 @@ import oracle  # noqa: E402
 KRAIT = os.environ.get("KRAIT", os.path.join(oracle.ROOT, "build", "release", "krait"))
 TARGET = os.path.join(TESTS, "live", "pypy_target.py")
 BUSY = 3  # how many dumps are made while objects move
-MARK = "[unsupported: PyPy 3.11 in code of its JIT, or with its GIL]"
+MARK = "[unsupported: PyPy 3.11 in code of its JIT, with its GIL, or in a greenlet]"
 
 
 def pypy():

@@ -80,11 +80,11 @@ static void add_tree(struct run *x, pid_t pid)
 	/*
 	 * No process of the tree runs a Python that krait understands. The user asked for this
 	 * process, so its native stacks are shown. Before that, dump_add() is called again to learn
-	 * what the process is.
+	 * what the process is. Meanwhile it may have become a Python that krait understands.
 	 */
 	if (!r && !any && other) {
-		(void)!dump_add(x->dump, pid);
-		r = dump_add_other(x->dump, pid);
+		r = dump_add(x->dump, pid);
+		r = r == 1 ? 0 : dump_add_other(x->dump, pid);
 	}
 	if (r < 0) {
 		rights_read(&rights);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "python/heap/peek.h"
 #include "python/pypy/internal.h"
 
 /* the most bytes that are read of a name, and of a line table */
@@ -15,7 +14,7 @@ int pypy_string_read(const struct pypy *p, uint64_t addr, size_t most, struct py
 {
 	struct pypy_string s;
 	_cleanup_free_ uint8_t *v = NULL;
-	int r = addr ? peek(p->pid, addr, &s, sizeof(s)) : -EAGAIN;
+	int r = addr ? pypy_peek(p, addr, &s, sizeof(s)) : -EAGAIN;
 
 	if (r)
 		return r;
@@ -26,7 +25,7 @@ int pypy_string_read(const struct pypy *p, uint64_t addr, size_t most, struct py
 	v = malloc(ret->bytes + 1);
 	if (!v)
 		return -ENOMEM;
-	r = peek(p->pid, addr + sizeof(s), v, ret->bytes);
+	r = pypy_peek(p, addr + sizeof(s), v, ret->bytes);
 	ret->v = r ? NULL : TAKE_PTR(v);
 	return r;
 }
@@ -86,14 +85,14 @@ int pypy_code_read(const struct pypy *p, uint64_t addr, struct pypy_code *ret)
 {
 	uint64_t words[PYPY_CODE_WORDS], again[PYPY_CODE_WORDS];
 	struct pypy_code code = {};
-	int r = peek(p->pid, addr, words, sizeof(words));
+	int r = pypy_peek(p, addr, words, sizeof(words));
 
 	if (r)
 		return r;
 	code.firstlineno = (int32_t)field(words, p->at.firstlineno);
 	code.hidden = ((const uint8_t *)words)[p->at.hidden];
 	r = read_texts(p, words, &code);
-	r = r ? r : peek(p->pid, addr, again, sizeof(again));
+	r = r ? r : pypy_peek(p, addr, again, sizeof(again));
 	if (!r && !is_same(&p->at, words, again))
 		r = -EAGAIN;
 	if (r)

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "python/heap/peek.h"
 #include "python/pypy/internal.h"
 
 /* how many words of an ExecutionContext are looked at */
@@ -41,7 +40,7 @@ static int read_words(struct finder *f, uint64_t addr, uint64_t *ret, size_t n)
 {
 	if (!addr || addr & 7 || f->reads++ >= MOST_READS)
 		return -EFAULT;
-	return peek(f->p->pid, addr, ret, n * sizeof(*ret));
+	return pypy_peek(f->p, addr, ret, n * sizeof(*ret));
 }
 
 /*
@@ -102,27 +101,44 @@ static bool try_context(struct finder *f, uint64_t context)
 	return false;
 }
 
-/* Finds the offsets of both lists by the thread whose block is f->block. */
+/* what is in a thread's block before the fields that are looked for */
+#define FIRST_FIELD (sizeof(struct pypy_block) / 8)
+
+/* Finds the list of frames that agrees with vmprof's list at word @v of the thread's block. */
+static bool try_list(struct finder *f, const uint64_t *words, size_t v)
+{
+	f->ids.n = 0;
+	if (!words[v] || f->reads++ >= MOST_READS || pypy_list_read(f->p, words[v], &f->ids) ||
+	    f->ids.n < LEAST_FRAMES)
+		return false;
+	for (size_t c = FIRST_FIELD; c < PYPY_BLOCK_BYTES / 8; c++)
+		if (c != v && try_context(f, words[c])) {
+			f->p->at.vmprof = (uint16_t)(8 * v);
+			f->p->at.context = (uint16_t)(8 * c);
+			f->p->at.frame_type = (uint32_t)f->frames[0].words[0];
+			return true;
+		}
+	return false;
+}
+
+/*
+ * Finds the offsets of both lists by the thread whose block is f->block. Another word of the block
+ * may lead to an old list of vmprof's that still agrees. Then this thread doesn't tell which is
+ * which.
+ */
 static bool find_lists(struct finder *f)
 {
 	uint64_t words[PYPY_BLOCK_BYTES / 8];
-	const size_t first = sizeof(struct pypy_block) / 8;
+	size_t found = 0, n = 0;
 
 	if (read_words(f, f->block, words, ARRAY_SIZE(words)))
 		return false;
-	for (size_t v = first; v < ARRAY_SIZE(words); v++) {
-		f->ids.n = 0;
-		if (!words[v] || pypy_list_read(f->p, words[v], &f->ids) || f->ids.n < LEAST_FRAMES)
-			continue;
-		for (size_t c = first; c < ARRAY_SIZE(words); c++)
-			if (c != v && try_context(f, words[c])) {
-				f->p->at.vmprof = (uint16_t)(8 * v);
-				f->p->at.context = (uint16_t)(8 * c);
-				f->p->at.frame_type = (uint32_t)f->frames[0].words[0];
-				return true;
-			}
-	}
-	return false;
+	for (size_t v = FIRST_FIELD; v < ARRAY_SIZE(words); v++)
+		if (try_list(f, words, v)) {
+			found = v;
+			n++;
+		}
+	return n == 1 && try_list(f, words, found);
 }
 
 /* Reads the string in word @i of code object @code; NULL: there is none. To be freed. */
@@ -248,7 +264,7 @@ static bool may_be_lasti(const struct finder *f, const uint64_t *code, uint64_t 
 	struct pypy_string s;
 
 	return lasti == UINT64_MAX ||
-	       (!(lasti & 1) && !peek(f->p->pid, bytecode, &s, sizeof(s)) && lasti < s.len);
+	       (!(lasti & 1) && !pypy_peek(f->p, bytecode, &s, sizeof(s)) && lasti < s.len);
 }
 
 /* Finds last_instr, which lies between f_backref and pycode by its name. */
@@ -278,14 +294,14 @@ static bool find_all(struct finder *f)
 }
 
 int pypy_open(struct pypy *ret, pid_t pid, const struct maps *maps, uint64_t gil,
-	      const struct py_tids *tids)
+	      const struct py_tids *tids, uint64_t until_ns)
 {
 	struct finder f = {.p = ret, .frames = calloc(MOST_FRAMES, sizeof(*f.frames))};
 	pypy_threads list = {};
 	bool found = false;
 	int r = f.frames ? 0 : -ENOMEM;
 
-	*ret = (struct pypy){.pid = pid, .gil = gil};
+	*ret = (struct pypy){.pid = pid, .gil = gil, .until_ns = until_ns};
 	r = r ? r : pypy_head_find(ret, maps);
 	r = r ? r : pypy_ident_find(ret, tids);
 	r = r ? r : pypy_threads_read(ret, tids, &list);

@@ -2,12 +2,20 @@
 /* Reads the two lists of a thread's functions, and compares them; see pypy.h. */
 #include <errno.h>
 
+#include "base/system/clock.h"
 #include "python/heap/peek.h"
 #include "python/pypy/internal.h"
 
+int pypy_peek(const struct pypy *p, uint64_t addr, void *buf, size_t n)
+{
+	if (clock_ns(CLOCK_MONOTONIC) >= p->until_ns)
+		return -ETIMEDOUT;
+	return peek(p->pid, addr, buf, n);
+}
+
 int pypy_word(const struct pypy *p, uint64_t addr, uint64_t *ret)
 {
-	return peek(p->pid, addr, ret, sizeof(*ret));
+	return pypy_peek(p, addr, ret, sizeof(*ret));
 }
 
 static int has_gil(const struct pypy *p, const struct pypy_thread *t)
@@ -26,7 +34,7 @@ int pypy_list_read(const struct pypy *p, uint64_t head, pypy_ids *ret)
 	int r = 0;
 
 	while (!r && e.next && ret->n <= PYPY_FRAMES) {
-		r = peek(p->pid, e.next, &e, sizeof(e));
+		r = pypy_peek(p, e.next, &e, sizeof(e));
 		if (!r && (e.kind < VMPROF_FIRST || e.kind > VMPROF_LAST))
 			r = -EAGAIN;
 		if (!r && e.kind != VMPROF_CODE)
@@ -37,7 +45,6 @@ int pypy_list_read(const struct pypy *p, uint64_t head, pypy_ids *ret)
 	return r;
 }
 
-/* What is read of a PyFrame at once: all fields that are needed lie in these bytes. */
 static uint64_t field(const uint64_t *words, uint16_t offset)
 {
 	return words[offset / sizeof(*words)];
@@ -48,7 +55,7 @@ static int read_frame(const struct pypy *p, uint64_t addr, uint64_t id, struct p
 {
 	uint64_t words[PYPY_FRAME_WORDS], found;
 	int64_t lasti;
-	int r = addr ? peek(p->pid, addr, words, sizeof(words)) : -EAGAIN;
+	int r = addr ? pypy_peek(p, addr, words, sizeof(words)) : -EAGAIN;
 
 	if (r)
 		return r;
@@ -88,7 +95,7 @@ int pypy_frames_read(const struct pypy *p, const struct pypy_thread *t, pypy_fra
 {
 	uint64_t head, context, top;
 	pypy_ids ids = {};
-	int r = has_gil(p, t);
+	int r = has_gil(p, t), held;
 
 	r = r ? r : pypy_word(p, t->block + p->at.vmprof, &head);
 	r = r ? r : pypy_word(p, t->block + p->at.context, &context);
@@ -96,6 +103,9 @@ int pypy_frames_read(const struct pypy *p, const struct pypy_thread *t, pypy_fra
 	r = r ? r : pypy_list_read(p, head, &ids);
 	r = r ? r : follow(p, top, &ids, ret);
 	vec_fini(&ids);
+	if (r < 0)
+		return r;
 	/* the thread may have taken the GIL meanwhile */
-	return r < 0 ? r : has_gil(p, t) ? has_gil(p, t) : r;
+	held = has_gil(p, t);
+	return held ? held : r;
 }

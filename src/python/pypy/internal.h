@@ -44,6 +44,9 @@ struct pypy_string {
 
 typedef VEC(uint64_t) pypy_ids;
 
+/* Like peek(), but -ETIMEDOUT after p->until_ns. All reading goes through this function. */
+_must_use_ int pypy_peek(const struct pypy *p, uint64_t addr, void *buf, size_t n);
+
 /* Reads the word at @addr. 0 or -errno. */
 _must_use_ int pypy_word(const struct pypy *p, uint64_t addr, uint64_t *ret);
 

@@ -48,16 +48,21 @@ struct pypy {
 	pid_t pid;
 	uint64_t gil;	  /* address of the word that holds the GIL (py_image.pypy_gil) */
 	uint64_t threads; /* address of the head of the list of the threads' blocks */
+	/*
+	 * After this time (CLOCK_MONOTONIC) nothing more is read; the caller may set it anew. A
+	 * hostile process could make reading take very long.
+	 */
+	uint64_t until_ns;
 	struct pypy_offsets at;
 };
 
 /*
  * Finds the list of threads and the offsets in process @pid. @maps: all its mappings. @gil: the
- * address of its GIL. 0; -ENOENT: they weren't found, which may be different a moment later; other
- * -errno. Sets no message.
+ * address of its GIL. @until_ns: see struct pypy. 0; -ENOENT: they weren't found, which may be
+ * different a moment later; other -errno. Sets no message.
  */
 _must_use_ int pypy_open(struct pypy *ret, pid_t pid, const struct maps *maps, uint64_t gil,
-			 const struct py_tids *tids);
+			 const struct py_tids *tids, uint64_t until_ns);
 
 struct pypy_thread {
 	uint64_t block; /* address of the thread's struct pypy_threadlocal_s */

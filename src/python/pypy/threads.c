@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
-#include "python/heap/peek.h"
 #include "python/pypy/internal.h"
 
 /* how much of the data is looked through at most */
@@ -21,7 +20,7 @@
 
 static int block_read(const struct pypy *p, uint64_t addr, struct pypy_block *ret)
 {
-	return peek(p->pid, addr, ret, sizeof(*ret));
+	return pypy_peek(p, addr, ret, sizeof(*ret));
 }
 
 /* Is @b, a block at @addr, the head of a ring? */
@@ -69,7 +68,7 @@ static bool search_mapping(struct pypy *p, const struct mapping *m)
 		uint64_t start = end - MIN(end - until, (uint64_t)STEP_BYTES);
 		size_t n = (size_t)MIN(m->end - start, (uint64_t)most);
 
-		if (!peek(p->pid, start, data, n) && search(p, data, n, start, &left))
+		if (!pypy_peek(p, start, data, n) && search(p, data, n, start, &left))
 			return true;
 		end = start;
 	}
@@ -97,7 +96,10 @@ struct lister {
 	bool fits; /* each block has the pthread_self() of a thread at .offset */
 };
 
-/* Calls @fn for each block until it returns anything else but 0, and returns that. */
+/*
+ * Calls @fn for each block until it returns anything else but 0, and returns that. -EAGAIN: the
+ * list changed meanwhile, or is too long.
+ */
 static int each_block(struct lister *l, int (*fn)(struct lister *l, uint64_t addr))
 {
 	size_t left = l->tids->by_native.n + MORE_THREADS;
@@ -114,7 +116,7 @@ static int each_block(struct lister *l, int (*fn)(struct lister *l, uint64_t add
 			r = -EAGAIN;
 		r = r ? r : fn(l, at);
 	}
-	return r;
+	return r || b.next == l->p->threads ? r : -EAGAIN;
 }
 
 static pid_t tid_at(struct lister *l, uint64_t ident)
@@ -142,24 +144,30 @@ int pypy_threads_read(const struct pypy *p, const struct py_tids *tids, pypy_thr
 	return each_block(&l, add_thread);
 }
 
+#define NO_IDENT 1 /* ends each_block() */
+
 static int try_ident(struct lister *l, uint64_t addr)
 {
 	uint64_t ident;
 
-	l->fits &= !pypy_word(l->p, addr + l->offset, &ident) && tid_at(l, ident);
-	return 0;
+	int r = pypy_word(l->p, addr + l->offset, &ident);
+
+	l->fits = !r && tid_at(l, ident);
+	return r ? r : l->fits ? 0 : NO_IDENT;
 }
 
 int pypy_ident_find(struct pypy *p, const struct py_tids *tids)
 {
 	static const struct py_layout none;
 	struct lister l = {.p = p, .tids = tids};
+	int r;
 
 	heap_init(&l.heap, p->pid, &none);
 	for (l.offset = sizeof(struct pypy_block); l.offset < PYPY_BLOCK_BYTES; l.offset += 8) {
 		l.fits = true;
-		if (each_block(&l, try_ident))
-			return -ENOENT;
+		r = each_block(&l, try_ident);
+		if (r < 0)
+			return r == -EAGAIN ? -ENOENT : r;
 		if (l.fits) {
 			p->at.ident = l.offset;
 			return 0;

@@ -132,7 +132,7 @@ static int open_own(struct pypy *p)
 	assert_int_equal(proc_open(&proc, getpid()), 0);
 	assert_int_equal(proc_maps(&proc, MAPS_ALL, &maps), 0);
 	assert_int_equal(py_tids_read(&tids, getpid()), 0);
-	r = pypy_open(p, getpid(), &maps, at(&gil), &tids);
+	r = pypy_open(p, getpid(), &maps, at(&gil), &tids, UINT64_MAX);
 	py_tids_fini(&tids);
 	return r;
 }
@@ -244,9 +244,45 @@ static void test_refused(void **state)
 	assert_int_equal(pypy_code_read(&p, at(codes[0]), &(struct pypy_code){}), -EAGAIN);
 }
 
+/* Nothing is read after .until_ns. */
+static void test_until(void **state)
+{
+	struct pypy p;
+	pypy_frames f;
+
+	make();
+	assert_int_equal(open_own(&p), 0);
+	p.until_ns = 0;
+	assert_int_equal(read_own(&p, &f), -ETIMEDOUT);
+	assert_int_equal(pypy_code_read(&p, at(codes[0]), &(struct pypy_code){}), -ETIMEDOUT);
+}
+
+/* A list of threads that is longer than it can be isn't taken for all of them. */
+static void test_long_list(void **state)
+{
+	static struct block many[1000];
+	struct py_tids tids = {};
+	pypy_threads threads = {};
+	struct pypy p;
+
+	make();
+	assert_int_equal(open_own(&p), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(many); i++) {
+		many[i] = block;
+		many[i].prev = i ? at(&many[i - 1]) : at(&block);
+		many[i].next = i + 1 < ARRAY_SIZE(many) ? at(&many[i + 1]) : at(&head);
+	}
+	block.next = at(&many[0]);
+	assert_int_equal(py_tids_read(&tids, getpid()), 0);
+	assert_int_equal(pypy_threads_read(&p, &tids, &threads), -EAGAIN);
+	vec_fini(&threads);
+	py_tids_fini(&tids);
+}
+
 /* Without a thread that proves the offsets, nothing is found. */
 static void test_not_found(void **state)
 {
+	static struct entry old[FRAMES];
 	struct pypy p;
 
 	make();
@@ -254,6 +290,13 @@ static void test_not_found(void **state)
 	assert_int_equal(open_own(&p), -ENOENT);
 	make();
 	entries[0].next = 0;
+	assert_int_equal(open_own(&p), -ENOENT);
+	/* another list has the same functions, so nothing tells which of the two is up to date */
+	make();
+	memcpy(old, entries, sizeof(old));
+	old[0].next = at(&old[1]);
+	old[1].next = at(&old[2]);
+	block.words[CONTEXT + 1 - 4] = at(&old[0]);
 	assert_int_equal(open_own(&p), -ENOENT);
 	make();
 	codes[2][ID] = 1;
@@ -346,9 +389,10 @@ static void test_broken_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_offsets), cmocka_unit_test(test_frames),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_not_found),
-		cmocka_unit_test(test_lines),	cmocka_unit_test(test_broken_lines),
+		cmocka_unit_test(test_offsets),	  cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_refused),	  cmocka_unit_test(test_until),
+		cmocka_unit_test(test_long_list), cmocka_unit_test(test_not_found),
+		cmocka_unit_test(test_lines),	  cmocka_unit_test(test_broken_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
