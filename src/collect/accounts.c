@@ -58,12 +58,14 @@ static void note_status(struct collect *c, struct process *p, uint32_t status)
 static int hand_on(struct collect *c, struct held_account *a, bool last)
 {
 	struct process *p = pin(c, a);
-	struct waiting w = {
-		.rec = a->rec.sample, .flush = a->flush, .shown_ns = a->rec.sample.time_ns};
+	struct waiting w = {.rec = a->rec.sample, .shown_ns = a->rec.sample.time_ns};
 	int r;
 
-	if (!last && !collect_has_earlier(c, a->round))
+	if (!last && !collect_has_earlier(c, a->round)) {
+		a->flush = c->flushes;
 		return 0;
+	}
+	w.flush = a->flush;
 	crowd_turn(c, p);
 	if (!p || p->unwanted)
 		return 1;

@@ -16,8 +16,9 @@
 /* The last record of a thread (accounts.c). */
 struct held_account {
 	struct rec_account rec;
-	/* values of collect.flushes and .rounds when the record came */
-	uint32_t flush, round;
+	uint32_t round; /* value of collect.rounds when the record came */
+	/* value of collect.flushes at the last flush in which an earlier record could still come */
+	uint32_t flush;
 	/*
 	 * 1 + index in processes.all of the process that this record keeps from being forgotten; 0:
 	 * no process that isn't forgotten yet is known
