@@ -97,9 +97,10 @@ struct store {
 	int64_t version;
 	/*
 	 * names (strings, mappings, functions, locations) while blocks are written: .names for
-	 * blocks of exact samples, .outline for blocks with sums over ten minutes, an hour or a day
+	 * blocks of exact samples, .outline for trees (sums over ten minutes to a day), .parts for
+	 * parts: these have names that no tree keeps, and that must go when the parts go
 	 */
-	struct names names, outline;
+	struct names names, outline, parts;
 	/*
 	 * by tier (ten minutes, hours, six hours, days): the time (ms) up to which the tier's
 	 * blocks were made. The newest block alone doesn't tell this: a window of time without
@@ -109,8 +110,8 @@ struct store {
 	uint64_t parted; /* the newest segment that was looked at to make its parts; 0: none */
 	/*
 	 * the time of the newest sealed samples, in ms. It, not the time of a window, says when the
-	 * epoch of .outline ends: one call makes blocks of windows up to a day before and after
-	 * each other.
+	 * epochs of .outline and .parts end: one call makes blocks of windows up to a day before
+	 * and after each other.
 	 */
 	int64_t newest_ms;
 	/*
@@ -270,6 +271,12 @@ _must_use_ int store_read_recent(struct store *s, const char *service, const str
  */
 _must_use_ int store_prune(struct profile *p, const struct sums *sums, int64_t part,
 			   struct sums *ret);
+
+/*
+ * Removes the names of each epoch (the time for which a name keeps its number) once no block uses
+ * them any more. The epochs that are still being written stay. Returns 0 or -errno + message.
+ */
+_must_use_ int store_remove_names(struct store *s);
 
 /* Frees the names that .cache holds. */
 void store_forget_names(struct store *s);

@@ -195,18 +195,14 @@ static const char *const removals[] = {
 #define REMOVE_PIN   "DELETE FROM pin WHERE id = (SELECT min(id) FROM pin)"
 #define REMOVE_FRAME "DELETE FROM frame WHERE id = (SELECT min(id) FROM frame)"
 
-/*
- * Removes the names of each epoch (the time for which a name keeps its number) once no block uses
- * them any more. The epochs that are still being written stay.
- */
-static int remove_names(struct store *s)
+int store_remove_names(struct store *s)
 {
 	char sql[160];
 
 	snprintf(sql, sizeof(sql),
 		 "DELETE FROM names WHERE id >> 20 NOT IN (SELECT epoch FROM block) "
-		 "AND id >> 20 NOT IN (%lld, %lld)",
-		 (long long)s->names.epoch, (long long)s->outline.epoch);
+		 "AND id >> 20 NOT IN (%lld, %lld, %lld)",
+		 (long long)s->names.epoch, (long long)s->outline.epoch, (long long)s->parts.epoch);
 	return store_exec(s, sql, "make room");
 }
 
@@ -245,7 +241,7 @@ static int remove_oldest(struct store *s, bool *removed)
 		r = give_up_pin(s, removed);
 	if (!r && !*removed)
 		r = remove_rows(s, REMOVE_FRAME, removed);
-	return r ? r : remove_names(s);
+	return r ? r : store_remove_names(s);
 }
 
 /*
@@ -289,20 +285,30 @@ static int bound_pins(struct store *s, uint64_t most)
  * a quarter of the store's limit (@most bytes). The names of an ended epoch are removed together
  * with the last block that uses them.
  */
-static int end_large_epoch(struct store *s, uint64_t most)
+static int end_large_epoch(struct store *s, struct names *names, uint64_t most)
 {
 	char sql[128];
 	int64_t bytes;
 	int r;
 
-	if (!s->names.epoch)
+	if (!names->epoch)
 		return 0;
-	snprintf(sql, sizeof(sql), "SELECT sum(length(body)) FROM names WHERE id >= %lld",
-		 (long long)STORE_FRAME(s->names.epoch, 0));
+	snprintf(sql, sizeof(sql),
+		 "SELECT sum(length(body)) FROM names WHERE id >= %lld AND id < %lld",
+		 (long long)STORE_FRAME(names->epoch, 0),
+		 (long long)STORE_FRAME(names->epoch + 1, 0));
 	r = store_number(s, sql, &bytes);
 	if (!r && (uint64_t)bytes > most / 4)
-		names_fini(&s->names);
+		names_fini(names);
 	return r;
+}
+
+static int end_large_epochs(struct store *s, uint64_t most)
+{
+	int r = end_large_epoch(s, &s->names, most);
+
+	r = r ? r : end_large_epoch(s, &s->outline, most);
+	return r ? r : end_large_epoch(s, &s->parts, most);
 }
 
 int store_keep_to(struct store *s, uint64_t bytes)
@@ -312,7 +318,7 @@ int store_keep_to(struct store *s, uint64_t bytes)
 	int r = store_bound_log(s) ?: used_bytes(s, &used, &all);
 
 	if (!r && used > most)
-		r = end_large_epoch(s, most) ?: bound_pins(s, most);
+		r = end_large_epochs(s, most) ?: bound_pins(s, most);
 	while (!r && used > most && removed) {
 		r = remove_oldest(s, &removed);
 		r = r ? r : used_bytes(s, &used, &all);

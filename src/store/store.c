@@ -444,6 +444,7 @@ void store_close(struct store *s)
 	sqlite3_close(s->db);
 	names_fini(&s->names);
 	names_fini(&s->outline);
+	names_fini(&s->parts);
 	store_forget_names(s);
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Names (strings, mappings, functions and locations) that the blocks of sealed segments share. Each
- * has one number within an epoch. An epoch ends after a day, when its names take too much memory,
- * and when the writer ends. A name is written together with the first segment that needs it.
+ * has one number within an epoch. An epoch ends after a day (that of parts after an hour), when its
+ * names take too much memory, and when the writer ends. A name is written together with the first
+ * segment that needs it.
  */
 #ifndef STORE_SEALED_NAMES_H
 #define STORE_SEALED_NAMES_H

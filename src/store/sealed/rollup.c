@@ -68,15 +68,32 @@ static int add_numbers(struct rolling *x, const struct sums *sums)
 	return r ? r : numbering_end(&x->n, x->p);
 }
 
+static struct names *names_of(struct store *s, enum store_tier tier)
+{
+	return tier == STORE_PARTS ? &s->parts : &s->outline;
+}
+
+/*
+ * Tells whether the names' epoch (the time for which they keep their numbers) must end. That of
+ * parts ends early, because its names can only be removed with the last part that uses them.
+ */
+static bool must_end(const struct rolling *x, const struct names *names)
+{
+	int64_t now = x->s->newest_ms;
+
+	return names_full(names, now) ||
+	       (x->tier == STORE_PARTS && now - names->first_ms >= STORE_HOUR_MS);
+}
+
 /* Writes the sums into the store as one block. */
 static int insert(struct rolling *x, const struct sums *sums)
 {
 	struct blob_place place = {.first_ms = x->first_ms, .last_ms = x->last_ms};
-	struct names *names = &x->s->outline;
+	struct names *names = names_of(x->s, x->tier);
 	int64_t now = x->s->newest_ms;
 	int r = add_numbers(x, sums);
 
-	if (!r && names_full(names, now))
+	if (!r && must_end(x, names))
 		r = store_begin_names(x->s, names, now);
 	r = r ? r : names_take(names, &x->n.batch);
 	r = r ? r : batch_order(&x->n.batch);
@@ -162,11 +179,11 @@ static int list_services(struct store *s, enum store_tier from, const char *wher
 }
 
 /* Ends the transaction in which blocks of sums and their names were inserted. */
-static int end_rolling(struct store *s, int r)
+static int end_rolling(struct store *s, enum store_tier tier, int r)
 {
 	r = r ? r : store_exec(s, "COMMIT", "write");
 	if (r)
-		names_fini(&s->outline);
+		names_fini(names_of(s, tier));
 	return store_undo(s, r);
 }
 
@@ -195,7 +212,7 @@ static int roll_window(struct store *s, enum store_tier tier, int64_t ms)
 
 		r = roll(&x);
 	}
-	return end_rolling(s, r);
+	return end_rolling(s, tier, r);
 }
 
 struct segment {
@@ -240,7 +257,7 @@ static int roll_segment(struct store *s, const struct segment *segment)
 			      &services);
 	for (uint32_t i = 0; !r && i < services.list.n; i++)
 		r = roll_service_parts(s, segment, where, services.list.v[i], i);
-	return end_rolling(s, r);
+	return end_rolling(s, STORE_PARTS, r);
 }
 
 /*
@@ -382,16 +399,20 @@ static int roll_tier(struct store *s, enum store_tier tier)
 
 int store_roll_up(struct store *s)
 {
+	bool removed;
 	int r = complete_until(s, STORE_EXACT, &s->newest_ms);
 
 	s->newest_ms += LATE_MS;
 	r = r ? r : store_exec(s, REMOVE_PARTS, "make room");
+	removed = !r && sqlite3_changes(s->db) > 0;
 	r = r ? r : roll_parts(s);
 	r = r ? r : roll_tier(s, STORE_TEN_MINUTES);
 	r = r ? r : roll_tier(s, STORE_HOUR);
 	r = r ? r : roll_tier(s, STORE_SIX_HOURS);
 	r = r ? r : roll_tier(s, STORE_DAY);
 	r = r ? r : store_exec(s, REMOVE_OLD, "make room");
+	if (!r && removed)
+		r = store_remove_names(s);
 	store_forget_names(s);
 	return r;
 }

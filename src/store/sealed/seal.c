@@ -336,6 +336,7 @@ int store_begin_names(struct store *s, struct names *n, int64_t ms)
 	int64_t last;
 	int r = store_number(s, "SELECT max(id) FROM names", &last);
 
+	mine = MAX(mine, s->parts.epoch);
 	if (!r)
 		names_begin(n, MAX((uint64_t)last >> STORE_SEQUENCE_BITS, mine) + 1, ms);
 	return r;
