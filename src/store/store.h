@@ -71,8 +71,9 @@ _must_use_ int store_earlier_figures(struct store *s, int64_t figures[BATCH_FIGU
 _must_use_ int store_seal_rest(struct store *s);
 
 /*
- * Makes the blocks with sums over ten minutes, an hour or a day that are missing, for a few windows
- * of time in one call. Call it after store_seal(). Returns 0 or -errno + message.
+ * Makes the blocks of sums that are missing (of ten minutes, an hour, six hours, a day, and of the
+ * newest segments), for a few windows of time in one call. Call it after store_seal(). If only
+ * those of the newest segments can't be made, a warning is logged. Returns 0 or -errno + message.
  */
 _must_use_ int store_roll_up(struct store *s);
 

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/nomem.h"
+#include "base/system/log.h"
 #include "store/internal.h"
 #include "store/numbering.h"
 
@@ -182,8 +183,11 @@ static int list_services(struct store *s, enum store_tier from, const char *wher
 static int end_rolling(struct store *s, enum store_tier tier, int r)
 {
 	r = r ? r : store_exec(s, "COMMIT", "write");
-	if (r)
+	if (r) {
 		names_fini(names_of(s, tier));
+		/* it may have read names that aren't in the store now */
+		store_forget_names(s);
+	}
 	return store_undo(s, r);
 }
 
@@ -274,13 +278,15 @@ static int complete_until(struct store *s, enum store_tier from, int64_t *ret)
 			 "SELECT max(last_ms) FROM block WHERE tier = 0 AND id >> 20 = "
 			 "(SELECT max(id) >> 20 FROM block WHERE tier = 0)",
 			 ret);
-	*ret -= LATE_MS;
+	/* a damaged row may have any times */
+	*ret = MAX(*ret, 0);
+	*ret = MIN(*ret, MOST_MS) - LATE_MS;
 	return r;
 }
 
 /*
- * The parts of a segment cover so many windows at most; a segment that needs more gets none. With
- * the waits that it has, a segment of ten minutes touches three or four.
+ * The parts of a segment cover so many windows at most; a segment that needs more gets none. A
+ * segment of ten minutes touches two, and one or two more with long waits.
  */
 #define MOST_PARTS 4
 
@@ -288,7 +294,9 @@ static bool has_few_windows(const struct segment *segment)
 {
 	int64_t step = STORE_TEN_MINUTES_MS;
 
+	/* a damaged row may have any times */
 	return segment->number < 1ull << 40 && segment->first_ms >= 0 &&
+	       segment->first_ms <= segment->last_ms && segment->last_ms < MOST_MS &&
 	       segment->last_ms / step - segment->first_ms / step < MOST_PARTS;
 }
 
@@ -310,15 +318,18 @@ static int read_segment(struct store *s, uint64_t number, struct segment *ret)
 
 /*
  * Finds the first segment after number @ret->number that has samples of which no block of ten
- * minutes can be made yet, and that has no parts. Returns 1, 0 if there is none, or -errno +
- * message.
+ * minutes can be made yet, and that has no parts. If clocks were set back, there may be later
+ * blocks of ten minutes already; parts before their end would be removed at once. Returns 1, 0 if
+ * there is none, or -errno + message.
  */
 static int next_segment(struct store *s, struct segment *ret)
 {
-	int64_t until, number;
+	int64_t until, done, number;
 	char sql[256];
 	int r = complete_until(s, STORE_EXACT, &until);
 
+	r = r ? r : store_tier_end(s, STORE_TEN_MINUTES, &done);
+	until = r ? 0 : MAX(until, done);
 	snprintf(sql, sizeof(sql),
 		 "SELECT min(id) >> 20 FROM block WHERE tier = 0 AND last_ms >= %lld AND "
 		 "id >= %lld AND NOT " STORE_HAS_PARTS,
@@ -327,6 +338,15 @@ static int next_segment(struct store *s, struct segment *ret)
 	if (r || number <= 0)
 		return r;
 	return read_segment(s, (uint64_t)number, ret) ?: 1;
+}
+
+/*
+ * Tells whether the same error would come again: it lies in the samples. After another one, such as
+ * a full disk, the segment's parts are tried again.
+ */
+static bool is_of_samples(int error)
+{
+	return error == -EBADMSG || error == -E2BIG;
 }
 
 /* Makes the parts of the segments that were sealed since the last call. */
@@ -340,7 +360,8 @@ static int roll_parts(struct store *s)
 		if (r <= 0)
 			break;
 		r = has_few_windows(&segment) ? roll_segment(s, &segment) : 0;
-		s->parted = segment.number;
+		if (!r || is_of_samples(r))
+			s->parted = segment.number;
 	}
 	return r;
 }
@@ -361,7 +382,7 @@ static int next_window(struct store *s, enum store_tier tier, int64_t *ret)
 		 "SELECT min(max(first_ms, %lld)) FROM block WHERE tier = %d AND last_ms >= %lld",
 		 (long long)done, tiers[tier].from, (long long)done);
 	r = r ? r : store_number(s, sql, &next);
-	*ret = r || next <= 0 ? INT64_MAX : next - next % step;
+	*ret = r || next <= 0 || next > MOST_MS ? INT64_MAX : next - next % step;
 	return r;
 }
 
@@ -397,6 +418,15 @@ static int roll_tier(struct store *s, enum store_tier tier)
 	"DELETE FROM block WHERE tier IN (2, 3, 4) AND last_ms < "                                 \
 	"(SELECT max(last_ms) FROM block WHERE tier = 2) - 7776000000"
 
+static int roll_tiers(struct store *s)
+{
+	int r = roll_tier(s, STORE_TEN_MINUTES);
+
+	r = r ? r : roll_tier(s, STORE_HOUR);
+	r = r ? r : roll_tier(s, STORE_SIX_HOURS);
+	return r ? r : roll_tier(s, STORE_DAY);
+}
+
 int store_roll_up(struct store *s)
 {
 	bool removed;
@@ -405,11 +435,11 @@ int store_roll_up(struct store *s)
 	s->newest_ms += LATE_MS;
 	r = r ? r : store_exec(s, REMOVE_PARTS, "make room");
 	removed = !r && sqlite3_changes(s->db) > 0;
-	r = r ? r : roll_parts(s);
-	r = r ? r : roll_tier(s, STORE_TEN_MINUTES);
-	r = r ? r : roll_tier(s, STORE_HOUR);
-	r = r ? r : roll_tier(s, STORE_SIX_HOURS);
-	r = r ? r : roll_tier(s, STORE_DAY);
+	/* all the rest can be made without parts */
+	if (!r && roll_parts(s))
+		log_warn("can't sum up the newest samples, which are read one by one instead: %s",
+			 err_msg());
+	r = r ? r : roll_tiers(s);
 	r = r ? r : store_exec(s, REMOVE_OLD, "make room");
 	if (!r && removed)
 		r = store_remove_names(s);

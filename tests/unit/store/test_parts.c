@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Parts (the sums of one segment in a window of ten minutes, which live until the trees of ten
- * minutes are made): their names go when they go.
+ * minutes are made): their names go when they go, and neither errors, changed clocks nor damaged
+ * rows leave any of them behind, or keep the trees from being made.
  */
 #include "store_writer.h"
 
 #include <unistd.h>
 
+#include "base/system/log.h"
 #include "store/internal.h"
 
 #define STEP STORE_TEN_MINUTES_MS
@@ -70,6 +72,11 @@ static int64_t number(struct writer *w, const char *words)
 
 	assert_int_equal(store_number(w->s, words, &n), 0);
 	return n;
+}
+
+static int64_t tens_end(struct writer *w)
+{
+	return number(w, "SELECT max(last_ms) FROM block WHERE tier = 1");
 }
 
 /* Checks that each row of names is used by a block, or is of an epoch that is being written. */
@@ -163,6 +170,113 @@ static void test_large(void **state)
 	end(&w);
 }
 
+static unsigned warned;
+
+static void count_warnings(enum log_level level, const char *text)
+{
+	(void)text;
+	warned += level <= LOG_WARN;
+}
+
+/*
+ * The parts of a segment can't be written, because another row has the id of the first: the trees
+ * are made nevertheless, and the parts later.
+ */
+static void test_failed(void **state)
+{
+	const struct log_sink sink = {.say = count_warnings}, none = {};
+	const char *parts = "SELECT count(*) FROM block WHERE tier = 5 AND " STORE_PART_SEGMENT
+			    " = (SELECT max(id) >> 20 FROM block WHERE tier = 0)";
+	char words[160];
+	struct writer w;
+	int64_t before;
+
+	begin(&w, 74);
+	for (int i = 0; i < 5; i++)
+		add_segment(&w, i * STEP);
+	before = tens_end(&w);
+	snprintf(words, sizeof(words), "INSERT INTO block VALUES (%lld, 99, 1, 1, 1, '', 0, '')",
+		 (long long)STORE_PART(w.place.segment, 0, 0));
+	assert_int_equal(store_exec(w.s, words, "write"), 0);
+	seal_segment(&w, 5 * STEP);
+	log_set_sink(&sink);
+	assert_int_equal(store_roll_up(w.s), 0);
+	log_set_sink(&none);
+	assert_int_equal(warned, 1);
+	assert_int_equal(number(&w, parts), 0);
+	assert_int_equal(tens_end(&w), before + STEP);
+	assert_int_equal(store_exec(w.s, "DELETE FROM block WHERE tier = 99", "write"), 0);
+	assert_int_equal(store_roll_up(w.s), 0);
+	assert_int_equal(number(&w, parts), 2);
+	expect_used_names(&w);
+	end(&w);
+}
+
+/* Adds a segment that is earlier than trees of ten minutes: it gets no parts. */
+static void expect_no_parts(struct writer *w, int64_t begin_ms)
+{
+	int64_t before = tens_end(w);
+
+	add_segment(w, begin_ms);
+	assert_int_equal(tens_end(w), before);
+	assert_int_equal(number(w, "SELECT count(*) FROM block WHERE tier = 5 AND last_ms <= "
+				   "(SELECT max(last_ms) FROM block WHERE tier = 1)"),
+			 0);
+}
+
+/* The clock is set back by an hour, and once it was days ahead for half an hour. */
+static void test_clock(void **state)
+{
+	struct writer w;
+
+	begin(&w, 75);
+	for (int i = 0; i < 9; i++)
+		add_segment(&w, i * STEP);
+	expect_no_parts(&w, 3 * STEP);
+	expect_no_parts(&w, 4 * STEP);
+	for (int i = 0; i < 4; i++)
+		add_segment(&w, (1000 + i) * STEP);
+	assert_true(tens_end(&w) > BEGIN_MS + 1000 * STEP);
+	expect_no_parts(&w, 10 * STEP);
+	expect_no_parts(&w, 11 * STEP);
+	/* a new writer, which hasn't looked at any segment yet */
+	store_close(w.s);
+	w.s = open_store(getpid());
+	expect_no_parts(&w, 12 * STEP);
+	end(&w);
+}
+
+/* Rows with impossible times get no parts, and no tree. */
+static void test_damaged_times(void **state)
+{
+	static const char *const times[] = {
+		"first_ms = 9223372036854775807, last_ms = 9223372036854775807",
+		"first_ms = 9223372036854775000, last_ms = 9223372036854775000",
+		"first_ms = last_ms + 1",
+		"first_ms = -9223372036854775807 - 1, last_ms = -9223372036854775807 - 1",
+	};
+	char words[192];
+	struct writer w;
+
+	begin(&w, 77);
+	for (int i = 0; i < 5; i++)
+		add_segment(&w, i * STEP);
+	for (unsigned i = 0; i < ARRAY_SIZE(times); i++) {
+		seal_segment(&w, 5 * STEP);
+		snprintf(words, sizeof(words),
+			 "UPDATE block SET %s WHERE id = "
+			 "(SELECT max(id) FROM block WHERE tier = 0)",
+			 times[i]);
+		assert_int_equal(store_exec(w.s, words, "damage"), 0);
+		assert_int_equal(store_roll_up(w.s), 0);
+		assert_int_equal(number(&w, "SELECT count(*) FROM block WHERE tier = 5 AND "
+					    "last_ms NOT BETWEEN 1 AND 1800000000000"),
+				 0);
+		assert_true(tens_end(&w) < BEGIN_MS + 6 * STEP);
+	}
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +284,9 @@ int main(void)
 		cmocka_unit_test_setup(test_unused, empty),
 		cmocka_unit_test_setup(test_next_writer, empty),
 		cmocka_unit_test_setup(test_large, empty),
+		cmocka_unit_test_setup(test_failed, empty),
+		cmocka_unit_test_setup(test_clock, empty),
+		cmocka_unit_test_setup(test_damaged_times, empty),
 	};
 
 	return run_in_directory(tests);
