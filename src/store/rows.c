@@ -25,14 +25,19 @@
 
 int store_next_segment(struct store *s, uint64_t *ret)
 {
-	int64_t old, sealed, unsealed, newest;
+	int64_t old, sealed, unsealed, parts, newest;
 	int r = store_number(s, "SELECT max(id) FROM segment", &old);
 
 	r = r ? r : store_number(s, "SELECT max(id) FROM block WHERE tier = 0", &sealed);
 	r = r ? r : store_number(s, "SELECT max(id) FROM frame", &unsealed);
+	/* parts may be left whose samples were removed; they must not become another segment's */
+	r = r ? r
+	      : store_number(s, "SELECT max(" STORE_PART_SEGMENT ") FROM block WHERE tier = 5",
+			     &parts);
 	if (r)
 		return r;
 	newest = MAX(sealed, unsealed) >> STORE_SEQUENCE_BITS;
+	newest = MAX(newest, parts);
 	*ret = (uint64_t)MAX(old, newest) + 1;
 	if (old < 0 || sealed < 0 || unsealed < 0 || *ret >= STORE_MOST_SEGMENT)
 		return err_set(

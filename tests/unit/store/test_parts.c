@@ -246,6 +246,23 @@ static void test_clock(void **state)
 	end(&w);
 }
 
+/* The number of a segment of which only parts are left isn't given to another one. */
+static void test_orphans(void **state)
+{
+	uint64_t next, segment;
+	struct writer w;
+
+	begin(&w, 76);
+	for (int i = 0; i < 3; i++)
+		add_segment(&w, i * STEP);
+	segment = w.place.segment;
+	assert_int_equal(store_exec(w.s, "DELETE FROM block WHERE tier = 0", "remove"), 0);
+	assert_true(number(&w, "SELECT count(*) FROM block WHERE tier = 5") > 0);
+	assert_int_equal(store_next_segment(w.s, &next), 0);
+	assert_int_equal(next, segment);
+	end(&w);
+}
+
 /* Rows with impossible times get no parts, and no tree. */
 static void test_damaged_times(void **state)
 {
@@ -286,6 +303,7 @@ int main(void)
 		cmocka_unit_test_setup(test_large, empty),
 		cmocka_unit_test_setup(test_failed, empty),
 		cmocka_unit_test_setup(test_clock, empty),
+		cmocka_unit_test_setup(test_orphans, empty),
 		cmocka_unit_test_setup(test_damaged_times, empty),
 	};
 
