@@ -120,8 +120,9 @@ int store_prune(struct profile *p, const struct sums *sums, int64_t part, struct
 	int r;
 
 	x.rare = rare_location(p);
-	x.totals = calloc((profile_n_nodes(p) + 1) * (size_t)x.n_values, sizeof(*x.totals));
-	if (!x.totals || !x.rare)
+	if (x.rare)
+		x.totals = calloc((profile_n_nodes(p) + 1) * (size_t)x.n_values, sizeof(*x.totals));
+	if (!x.totals)
 		return err_nomem();
 	sum_up(&x);
 	for (unsigned i = 0; i < x.n_values; i++)
