@@ -396,9 +396,9 @@ static int widen(struct store *s, struct store_query *q)
 }
 
 /*
- * Decides whether the coarser tiers (sums over ten minutes, hours and days) can answer a query.
- * They can't if it asks for a label that their blocks lack, such as uid. So a query for one user's
- * samples never gets sums over all users.
+ * Decides whether the coarser tiers (sums over ten minutes to a day) can answer a query. They can't
+ * if it asks for a label that their blocks lack, such as uid. So a query for one user's samples
+ * never gets sums over all users.
  */
 static enum store_outline outline_for(const struct store *s, const struct store_query *q)
 {

@@ -38,8 +38,8 @@ struct store_query {
 	/* .origin_ms, .sums and .into are set by src/store itself */
 	int64_t origin_ms; /* the wall clock time at which times in the profile begin */
 	/*
-	 * each sample is a sum over the time of a block (ten minutes, an hour or a day), so samples
-	 * aren't cut at the window's ends
+	 * each sample is a sum over the time of a block (ten minutes, an hour, six hours or a day;
+	 * or of a part), so samples aren't cut at the window's ends
 	 */
 	bool sums;
 	/*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads blocks of sealed segments and of coarser tiers (sums over ten minutes, hours and days) into
- * a profile. Blocks whose names belong to one epoch (the time for which a name keeps its number)
- * are read together.
+ * Reads blocks of sealed segments and of coarser tiers (sums over ten minutes, hours, six hours and
+ * days, and parts) into a profile. Blocks whose names belong to one epoch (the time for which a
+ * name keeps its number) are read together.
  */
 #include "base/cleanup.h"
 #include "base/error.h"
