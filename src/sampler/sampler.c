@@ -430,14 +430,25 @@ uint64_t sampler_waits_left(struct sampler *s)
 	return read_sum(s, s->skel->maps.counters, COUNT_WAITS_LEFT);
 }
 
-uint64_t sampler_lost_now(struct sampler *s)
+/* the counters of records that were lost in the kernel */
+static const enum bpf_counter lost[] = {COUNT_RING_FULL, COUNT_NO_RING, COUNT_BUSY};
+
+uint64_t sampler_lost(const struct sampler_stats *s)
 {
-	static const enum bpf_counter lost[] = {COUNT_RING_FULL, COUNT_NO_RING, COUNT_BUSY};
-	struct sampler_stats now = {};
+	uint64_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(lost); i++)
-		now.counters[lost[i]] = read_sum(s, s->skel->maps.counters, lost[i]);
-	return sampler_lost(&now);
+		n += s->counters[lost[i]];
+	return n;
+}
+
+uint64_t sampler_lost_now(struct sampler *s)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(lost); i++)
+		n += read_sum(s, s->skel->maps.counters, lost[i]);
+	return n;
 }
 
 void sampler_stats(struct sampler *s, struct sampler_stats *ret)

@@ -197,7 +197,7 @@ _must_use_ int sampler_drain(struct sampler *s);
  * Returns how many rounds are over. A round begins in sampler_drain() before any ring is read, and
  * is over once each ring was read up to the record that was written last when the round began. In
  * most cases it is over at the end of the same call. While a ring is so full that sampler_drain()
- * leaves records in it, the round takes several calls. A round takes 10 s at most.
+ * leaves records in it, the round takes several calls. A round takes 2 s at most (ROUND_MOST_NS).
  */
 uint32_t sampler_rounds(const struct sampler *s);
 
@@ -302,10 +302,7 @@ struct sampler_stats {
  * Returns how many records were lost in the kernel, because a ring was full, there was no ring, or
  * the memory for walking a stack was in use.
  */
-static inline uint64_t sampler_lost(const struct sampler_stats *s)
-{
-	return s->counters[COUNT_RING_FULL] + s->counters[COUNT_NO_RING] + s->counters[COUNT_BUSY];
-}
+uint64_t sampler_lost(const struct sampler_stats *s);
 void sampler_stats(struct sampler *s, struct sampler_stats *ret);
 /* Returns what sampler_lost() would return of the present counters, in fewer system calls. */
 uint64_t sampler_lost_now(struct sampler *s);
