@@ -53,11 +53,6 @@ static int convert(struct pypy_text *table)
 	return 0;
 }
 
-static uint64_t field(const uint64_t *words, uint16_t offset)
-{
-	return words[offset / sizeof(*words)];
-}
-
 /* Have those fields changed that are read? Others may: PyPy keeps caches in code objects. */
 static bool is_same(const struct pypy_offsets *at, const uint64_t *a, const uint64_t *b)
 {
@@ -65,7 +60,7 @@ static bool is_same(const struct pypy_offsets *at, const uint64_t *a, const uint
 				   at->filename, at->firstlineno, at->linetable};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-		if (field(a, fields[i]) != field(b, fields[i]))
+		if (pypy_field(a, fields[i]) != pypy_field(b, fields[i]))
 			return false;
 	return (uint32_t)a[0] == (uint32_t)b[0];
 }
@@ -73,11 +68,13 @@ static bool is_same(const struct pypy_offsets *at, const uint64_t *a, const uint
 static int read_texts(const struct pypy *p, const uint64_t *words, struct pypy_code *ret)
 {
 	const struct pypy_offsets *at = &p->at;
-	int r = pypy_string_read(p, field(words, at->filename), NAME_BYTES, &ret->filename);
+	int r = pypy_string_read(p, pypy_field(words, at->filename), NAME_BYTES, &ret->filename);
 
-	r = r ? r : pypy_string_read(p, field(words, at->name), NAME_BYTES, &ret->name);
-	r = r ? r : pypy_string_read(p, field(words, at->qualname), NAME_BYTES, &ret->qualname);
-	r = r ? r : pypy_string_read(p, field(words, at->linetable), TABLE_BYTES, &ret->linetable);
+	r = r ? r : pypy_string_read(p, pypy_field(words, at->name), NAME_BYTES, &ret->name);
+	r = r ? r
+	      : pypy_string_read(p, pypy_field(words, at->qualname), NAME_BYTES, &ret->qualname);
+	r = r ? r
+	      : pypy_string_read(p, pypy_field(words, at->linetable), TABLE_BYTES, &ret->linetable);
 	return r ? r : convert(&ret->linetable);
 }
 
@@ -89,7 +86,7 @@ int pypy_code_read(const struct pypy *p, uint64_t addr, struct pypy_code *ret)
 
 	if (r)
 		return r;
-	code.firstlineno = (int32_t)field(words, p->at.firstlineno);
+	code.firstlineno = (int32_t)pypy_field(words, p->at.firstlineno);
 	code.hidden = ((const uint8_t *)words)[p->at.hidden];
 	r = read_texts(p, words, &code);
 	r = r ? r : pypy_peek(p, addr, again, sizeof(again));

@@ -45,11 +45,6 @@ int pypy_list_read(const struct pypy *p, uint64_t head, pypy_ids *ret)
 	return r;
 }
 
-static uint64_t field(const uint64_t *words, uint16_t offset)
-{
-	return words[offset / sizeof(*words)];
-}
-
 static int read_frame(const struct pypy *p, uint64_t addr, uint64_t id, struct pypy_frame *ret,
 		      uint64_t *back)
 {
@@ -59,10 +54,10 @@ static int read_frame(const struct pypy *p, uint64_t addr, uint64_t id, struct p
 
 	if (r)
 		return r;
-	lasti = (int64_t)field(words, p->at.lasti);
+	lasti = (int64_t)pypy_field(words, p->at.lasti);
 	*ret = (struct pypy_frame){
-		.addr = addr, .code = field(words, p->at.code), .lasti = (int32_t)lasti};
-	*back = field(words, p->at.back);
+		.addr = addr, .code = pypy_field(words, p->at.code), .lasti = (int32_t)lasti};
+	*back = pypy_field(words, p->at.back);
 	if ((uint32_t)words[0] != p->at.frame_type || lasti != ret->lasti ||
 	    (lasti != -1 && (lasti < 0 || lasti & 1)))
 		return -EAGAIN;

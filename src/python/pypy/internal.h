@@ -44,6 +44,12 @@ struct pypy_string {
 
 typedef VEC(uint64_t) pypy_ids;
 
+/* Returns the field at @offset bytes of a structure that was read into @words. */
+static inline uint64_t pypy_field(const uint64_t *words, uint16_t offset)
+{
+	return words[offset / sizeof(*words)];
+}
+
 /* Like peek(), but -ETIMEDOUT after p->until_ns. All reading goes through this function. */
 _must_use_ int pypy_peek(const struct pypy *p, uint64_t addr, void *buf, size_t n);
 

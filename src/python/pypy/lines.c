@@ -7,8 +7,9 @@
  *	LINE 0				only a line
  *	LINE COL END_COL MORE		a line, columns, and how many lines later it ends
  *
- * LINE is the line minus the function's first one, plus 1, in 7 bits a byte, the lowest first; bit
- * 7 says that another byte follows. COL and END_COL are columns plus 1. They and MORE are bytes.
+ * LINE is how many lines the line lies after the function's first one, plus 1. Each byte has 7 bits
+ * of it, the first byte the lowest ones; bit 7 says that another byte follows. COL and END_COL are
+ * columns plus 1. They and MORE are bytes.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -113,9 +113,9 @@ struct pypy_code {
 };
 
 /*
- * Reads the code object at @addr. 0: the caller frees *ret with pypy_code_fini(); -EAGAIN: it
- * changed while it was read, or it is none; -ENOMEM; another -errno of peek(). Failures leave
- * nothing to free.
+ * Reads the code object at @addr. 0: the caller frees *ret with pypy_code_fini(). -EAGAIN: the
+ * object changed while it was read, or there is no code object. -ENOMEM; -errno of peek(). After an
+ * error there is nothing to free.
  */
 _must_use_ int pypy_code_read(const struct pypy *p, uint64_t addr, struct pypy_code *ret);
 void pypy_code_fini(struct pypy_code *code);

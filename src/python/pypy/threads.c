@@ -93,7 +93,6 @@ struct lister {
 	struct heap heap;
 	pypy_threads *ret;
 	uint16_t offset;
-	bool fits; /* each block has the pthread_self() of a thread at .offset */
 };
 
 /*
@@ -152,8 +151,7 @@ static int try_ident(struct lister *l, uint64_t addr)
 
 	int r = pypy_word(l->p, addr + l->offset, &ident);
 
-	l->fits = !r && tid_at(l, ident);
-	return r ? r : l->fits ? 0 : NO_IDENT;
+	return r ? r : tid_at(l, ident) ? 0 : NO_IDENT;
 }
 
 int pypy_ident_find(struct pypy *p, const struct py_tids *tids)
@@ -164,11 +162,10 @@ int pypy_ident_find(struct pypy *p, const struct py_tids *tids)
 
 	heap_init(&l.heap, p->pid, &none);
 	for (l.offset = sizeof(struct pypy_block); l.offset < PYPY_BLOCK_BYTES; l.offset += 8) {
-		l.fits = true;
 		r = each_block(&l, try_ident);
 		if (r < 0)
 			return r == -EAGAIN ? -ENOENT : r;
-		if (l.fits) {
+		if (!r) {
 			p->at.ident = l.offset;
 			return 0;
 		}
