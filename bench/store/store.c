@@ -354,6 +354,7 @@ static int roll(const char *dir)
 
 	must(store_open(dir, getpid(), &s));
 	must(store_exec(s, "PRAGMA synchronous=OFF", "set"));
+	/* one call makes at most 12 trees of six hours */
 	roll_up(s,
 		(int)number(s, "SELECT count(DISTINCT first_ms) / 72 FROM block WHERE tier = 2"));
 	store_close(s);

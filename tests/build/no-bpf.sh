@@ -18,8 +18,8 @@ check() { # check NAME COMMAND...: prints PASS if the command succeeds, else FAI
 }
 profile=tests/golden/go-cpu.pb.gz
 none() { ! "$@"; }
-# Compares this build's report with that of the full krait. (tests/golden/report/report.py checks the
-# report of the full krait.)
+# Compares this build's report with that of the full krait, which tests/golden/report/report.py
+# checks.
 same_report() { cmp <("$krait" report "$profile") <(build/release/krait report "$profile"); }
 merges() { "$krait" merge "$profile" "$profile" --format pprof -o - | "$krait" diff "$profile" -; }
 # Exit code 3 says that this build lacks the command, not that the command line is wrong.

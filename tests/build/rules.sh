@@ -165,7 +165,8 @@ without_advice() {
 }
 verdict options "$(named_options; without_advice)"
 
-# The page's folders (ui/), lowest first. A module may import from its own folder and from lower ones.
+# The page's folders (ui/), lowest first. A module may import from its own folder and from lower
+# ones.
 verdict page "$(files ui | grep '\.js$' | xargs awk '
 	BEGIN {
 		n = split("base data picture parts view change tables main", names, " ")
@@ -181,12 +182,14 @@ verdict page "$(files ui | grep '\.js$' | xargs awk '
 			print FILENAME ": the folder has no rank"
 	}
 	{
-		for (line = $0; match(line, /.\.\.?\/[a-z_\/.]+\.js/); line = substr(line, RSTART + RLENGTH)) {
+		line = $0
+		while (match(line, /.\.\.?\/[a-z_\/.]+\.js/)) {
 			other = substr(line, RSTART + 1, RLENGTH - 1)
 			other = other ~ /^\.\.\// ? folder(substr(other, 4)) : \
 				here == "main" ? folder(substr(other, 3)) : here
 			if (rank[other] > rank[here])
 				print FILENAME ":" FNR ": " here " imports from " other
+			line = substr(line, RSTART + RLENGTH)
 		}
 	}')"
 
@@ -211,8 +214,8 @@ verdict guards "$(sources | grep '\.h$' | xargs awk '
 # A longer file has two subjects, and must be split.
 verdict size "$(files abi bpf src ui | grep -E '\.([ch]|js)$' | xargs wc -l | awk '$1 > 500 && $2 != "total"')"
 
-# A folder of more than twenty files must be split too, unless it is a list: tests/fuzz has a file for
-# each fuzzer and its seeds, tests/setup one for each thing that tests need.
+# A folder of more than twenty files must be split too, unless it is a list: tests/fuzz has a file
+# for each fuzzer and its seeds, tests/setup one for each thing that tests need.
 verdict folders "$({ files abi bpf src | grep -E '\.[ch]$'; files ui tests; } |
 	grep -v -e ^tests/fuzz/ -e ^tests/setup/ | sed 's,/[^/]*$,,' | sort | uniq -c |
 	awk '$1 > 20 { print $2 ": " $1 " files" }')"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares `krait dump` of a PyPy with what the PyPy says of its own threads, which are blocked: the
-name, file, line and columns of each function. With the JIT off, krait must show each thread. With
+"""Compares `krait dump` of a PyPy with what the PyPy says of its own threads, which are blocked:
+the name, file, line and columns of each function. With the JIT off, krait must show each thread. With
 the JIT on, it must show the threads that aren't in code of the JIT, and mark the others. While a
 further thread makes objects, which the garbage collector moves, krait must show a thread rightly
 or mark it."""

@@ -240,7 +240,8 @@ def users():
         asked, own = ["last", "1h", *store, "--socket", path], str(pids["nobodys"])
         most = everything[own]
         got = values_of(d, "nobody", *asked)
-        check(set(got) == {own} and most - SETPRIV_NS <= got[own] <= most, "nobody gets %s of %s" % (got, everything))
+        check(set(got) == {own} and most - SETPRIV_NS <= got[own] <= most,
+              "nobody gets %s of %s" % (got, everything))
         check(values_of(d, "nobody", *asked, "-p", pids["nobodys"]) == got, "-p")
         # This window is longer than three hours. For root, the server may answer from sums over all
         # users; for this user it may not.

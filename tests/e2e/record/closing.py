@@ -47,8 +47,8 @@ library.end()
 def lines(done):
     check(done.returncode == 0, done.stderr)
     said = [line[len("krait: "):] for line in done.stderr.splitlines()]
-    # Leaves out the line about waits for a CPU. krait adds it on a busy machine, and waited.py tests
-    # it.
+    # Leaves out the line about waits for a CPU, which krait adds on a busy machine. waited.py tests
+    # that line.
     return [line for line in said if ", waited for a CPU " not in line]
 
 

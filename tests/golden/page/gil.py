@@ -53,7 +53,8 @@ def record(page):
     record on this machine."""
     if os.geteuid() or subprocess.run([KRAIT, "doctor"], capture_output=True, timeout=60, check=False).returncode:
         return None
-    done = subprocess.run([KRAIT, "record", "-q", "-F", "1999", "-o", page, "--", sys.executable, HERE / "gil_target.py"],
+    command = [KRAIT, "record", "-q", "-F", "1999", "-o", page]
+    done = subprocess.run([*command, "--", sys.executable, HERE / "gil_target.py"],
                           capture_output=True, text=True, timeout=100, check=True)
     rows = (line.split("\t") for line in done.stdout.splitlines())
     return {(name, tid): (state, *map(float, when)) for name, tid, state, *when in rows}

@@ -1573,9 +1573,9 @@ def imports(b):
 
 
 def told_apart(b):
-    """The colours that ui/picture/colour.js has for kinds of code, for states of the GIL, and for threads
-    and modules (ten, and one for all others) differ enough for everybody in SEEN_BY (CIE76), and
-    text on each can be read. krait's pictures have the same colours."""
+    """The colours that ui/picture/colour.js has for kinds of code, for states of the GIL, and for
+    threads and modules (ten, and one for all others) differ enough for everybody in SEEN_BY
+    (CIE76), and text on each can be read. krait's pictures have the same colours."""
     source = base64.b64encode(pathlib.Path("ui/picture/colour.js").read_bytes()).decode()
     style = pathlib.Path("src/picture/svg/svg.css").read_text().split("@media (prefers-color-scheme:dark){")
     for dark in (False, True):

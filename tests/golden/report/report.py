@@ -213,9 +213,9 @@ def block_of(page, name):
 
 
 def page_of_two_values(work):
-    """The page's data has the numbers that ui/data/data.js expects. A value below 0 isn't drawn, even if
-    its number of samples would make it lower than it is (it is -30; its -5 samples, at the usual
-    10 for each, would make -50)."""
+    """The page's data has the numbers that ui/data/data.js expects. A value below 0 isn't drawn,
+    even if its number of samples would make it lower than it is (it is -30; its -5 samples, at the
+    usual 10 for each, would make -50)."""
     lines = [{"type": "krait", "version": 1, "sample_types": [{"type": "samples", "unit": "count"}, {"type": "cpu", "unit": "nanoseconds"}],
               "period_type": {"type": "cpu", "unit": "nanoseconds"}, "period": 10}, {"type": "mapping", "id": 1, "name": "x"}]
     for i, values in enumerate(([-5, -30], [7, 70], [9, -20]), 1):

@@ -121,7 +121,8 @@ def two_callees(put):
     """Makes a profile in which worker-2 ends the main thread's waits in two calls of one line. The
     share @put is ended by Queue.put, which comes last, and the rest by Condition.notify."""
     m = Made(BLAMED).add(MAIN + [("save", APP, 31)], 9, "lock").add(MAIN, 1)
-    for frames, share in ((FLUSH + PUT[-1:], 1 - put), (FLUSH[:-1] + [(*FLUSH[-1], 30)] + PUT[-2:-1], put)):
+    notify, other = FLUSH + PUT[-1:], FLUSH[:-1] + [(*FLUSH[-1], 30)] + PUT[-2:-1]
+    for frames, share in ((notify, 1 - put), (other, put)):
         m.ended(frames, 9 * share, 7, "MainThread", tid=11, thread="worker-2")
     return m
 
